@@ -1,4 +1,4 @@
-//! `bench.schedule`, `bench.unschedule` and `bench.run_job`.
+//! `bench.schedule`, `bench.unschedule`, `bench.run_job`, and what is done with alerts of jobs.
 
 use super::last;
 use super::run;
@@ -11,10 +11,11 @@ use super::trend::{require_figure, require_least_change};
 use super::warnings;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
-use crate::check::{argument, in_range, invalid};
+use crate::check::{argument, in_range, invalid, one_of};
 use crate::error::{Error, OrRaise, Result, catch};
 use crate::options::Options;
 use crate::query;
+use crate::results::alerts;
 use crate::results::jobs::{self, Job, Made, State};
 use crate::run::{PgioOptions, RunOptions, RunSpec};
 use crate::security::with_pinned_settings;
@@ -171,8 +172,8 @@ fn run_once(spec: &RunSpec, horizon: &Horizon) -> Result<Made> {
 #[pg_extern(sql = false)]
 fn schedule(call: Call<'_>) -> Scheduled {
     (|| {
-        let (job_name, schedule, options, repeats, confirm, least_change, figures) =
-            call.read(|arguments| {
+        let (job_name, schedule, options, repeats, confirm, least_change, figures, on_alert) = call
+            .read(|arguments| {
                 Ok((
                     arguments.take::<Option<String>>("job_name")?,
                     arguments.take::<Option<String>>("schedule")?,
@@ -181,6 +182,7 @@ fn schedule(call: Call<'_>) -> Scheduled {
                     arguments.take::<i32>("confirm")?,
                     arguments.take::<f64>("least_change")?,
                     arguments.take::<Option<Vec<Option<String>>>>("figures")?,
+                    arguments.take::<Option<String>>("on_alert")?,
                 ))
             })?;
         let job_name = argument("job_name", job_name)?;
@@ -200,6 +202,7 @@ fn schedule(call: Call<'_>) -> Scheduled {
             confirm: in_range("confirm", confirm, 0, MAX_REPEATS)?,
             least_change: require_least_change(least_change)?,
             figures: figures.map(without_nulls).transpose()?,
+            on_alert,
         };
         job.figures
             .iter()
@@ -212,6 +215,9 @@ fn schedule(call: Call<'_>) -> Scheduled {
             });
         }
         work.check()?;
+        job.on_alert
+            .as_deref()
+            .map_or(Ok(()), alerts::check_answer)?;
         if confirm > 0 && work.lacks_label() {
             warnings::notice(
                 "the job does not repeat its run when a night is suspect",
@@ -277,12 +283,58 @@ fn run_job(call: Call<'_>) -> i64 {
             Err(error @ Error::WorkerSlots { .. }) => {
                 let message = error.report().one_line();
                 pgrx::warning!("job \"{}\" could not start: {message}", job.job_name);
-                jobs::fail(&job, &message)
+                let row = jobs::fail(&job, &message)?;
+                let made = Made {
+                    state: State::Failed,
+                    message: Some(message.clone()),
+                    ..Made::default()
+                };
+                for alert in alerts::raise(&job, row, server::role().to_u32(), &made)? {
+                    alert.warn(&job);
+                    if job.on_alert.is_some() {
+                        alert.store_error(&message)?;
+                    }
+                }
+                Ok(row.job_run_id)
             }
             started => started,
         }
     })()
     .or_raise_in(&call)
+}
+
+#[pg_extern(sql = false)]
+fn acknowledge(call: Call<'_>) {
+    (|| {
+        let (alert_id, state, comment) = call.read(|arguments| {
+            Ok((
+                arguments.take::<Option<i64>>("alert_id")?,
+                arguments.take::<Option<String>>("state")?,
+                arguments.take::<Option<String>>("comment")?,
+            ))
+        })?;
+        server::require_writable_transaction("acknowledge an alert")?;
+        let alert_id = argument("alert_id", alert_id)?;
+        let state = argument("state", state)?;
+        one_of("state", &state, alerts::STATES.map(|state| (state, ())))?;
+        alerts::acknowledge(alert_id, &state, comment.as_deref())
+    })()
+    .or_raise_in(&call);
+}
+
+#[pg_extern(sql = false)]
+fn set_baseline(call: Call<'_>) {
+    (|| {
+        let (run_id, is_baseline) = call.read(|arguments| {
+            Ok((
+                arguments.take::<Option<i64>>("run_id")?,
+                arguments.take::<bool>("is_baseline")?,
+            ))
+        })?;
+        server::require_writable_transaction("set a baseline")?;
+        alerts::set_baseline(argument("run_id", run_id)?, is_baseline)
+    })()
+    .or_raise_in(&call);
 }
 
 /// The last minute up to `now` at which a schedule was due, both since 1970-01-01 in its time zone.

@@ -70,6 +70,7 @@ fn judge_nights(
     figure: &str,
     nights: Vec<Option<f64>>,
     disturbed: Vec<bool>,
+    baselines: Vec<bool>,
     least_change: f64,
 ) -> TableIterator<
     'static,
@@ -80,7 +81,7 @@ fn judge_nights(
         name!(state, &'static str),
     ),
 > {
-    let trend = trend(figure, nights, disturbed, least_change).or_raise();
+    let trend = trend(figure, nights, disturbed, baselines, least_change).or_raise();
     TableIterator::new(trend.nights.into_iter().map(|(level, state)| {
         (
             level.map(|level| level.mean),
@@ -98,6 +99,7 @@ fn change_points(
     figure: &str,
     nights: Vec<Option<f64>>,
     disturbed: Vec<bool>,
+    baselines: Vec<bool>,
     least_change: f64,
 ) -> TableIterator<
     'static,
@@ -120,7 +122,7 @@ fn change_points(
     let numbers = move |places: &[usize]| places.iter().map(number).collect();
     let found = (|| {
         let better = one_of("figure", figure, FIGURES)?;
-        let trend = trend(figure, nights, disturbed, least_change)?;
+        let trend = trend(figure, nights, disturbed, baselines, least_change)?;
         let row = |change: Change| {
             (
                 change.kind.name(),
@@ -162,13 +164,15 @@ fn trend(
     figure: &str,
     nights: Vec<Option<f64>>,
     disturbed: Vec<bool>,
+    baselines: Vec<bool>,
     least_change: f64,
 ) -> Result<Trend> {
     let better = one_of("figure", figure, FIGURES)?;
-    let nights = nights.into_iter().zip(disturbed);
-    let nights = nights.map(|(value, is_disturbed)| Night {
+    let nights = nights.into_iter().zip(disturbed).zip(baselines);
+    let nights = nights.map(|((value, is_disturbed), is_baseline)| Night {
         value: value.unwrap_or(f64::NAN),
         is_disturbed,
+        is_baseline,
     });
     Ok(Trend::of(
         &nights.collect::<Vec<Night>>(),

@@ -23,6 +23,16 @@ pub fn execute_limited(sql: &str) -> Result<()> {
 /// Runs `body`, which executes a statement of the caller's, for as long as `statement_timeout` allows.
 pub fn limited<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     timeouts::arm_statement();
+    until_disarmed(body)
+}
+
+/// Runs `body` as [`limited`], and for at most that time.
+pub fn limited_to<T>(limit_ms: i32, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    timeouts::arm_at_most(limit_ms);
+    until_disarmed(body)
+}
+
+fn until_disarmed<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     let result = body();
     timeouts::disarm_statement();
     // The timeout may have come at the end of the statement.

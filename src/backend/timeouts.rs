@@ -36,6 +36,18 @@ pub fn arm_statement() {
     }
 }
 
+/// Arms it for at most that time.
+pub fn arm_at_most(limit_ms: i32) {
+    // SAFETY: as above.
+    unsafe {
+        let delay_ms = match pg_sys::StatementTimeout {
+            0 => limit_ms,
+            own => own.min(limit_ms),
+        };
+        enable_timeout_after(STATEMENT_TIMEOUT, delay_ms);
+    }
+}
+
 /// Disarms it at the end of the statement. Does not depend on the current setting: the statement may have
 /// changed it, and its failure may have reset it.
 #[inline]

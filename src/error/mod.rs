@@ -200,6 +200,9 @@ pub enum Error {
     /// The caller has no job of that name.
     #[error("job \"{job_name}\" does not exist")]
     UnknownJob { job_name: String },
+    /// No alert of that number, or the caller may not change it.
+    #[error("alert {alert_id} does not exist")]
+    UnknownAlert { alert_id: i64 },
     /// Another session drives the set.
     #[error("set {set_id} is in progress")]
     SetInProgress { set_id: i64 },
@@ -356,6 +359,7 @@ impl Error {
             Error::UnknownRun { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::UnknownSet { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::UnknownJob { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
+            Error::UnknownAlert { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::SetInProgress { .. } => Sqlstate::ERRCODE_OBJECT_IN_USE,
             Error::LostRun { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             Error::NoRun | Error::NoSet | Error::UnknownLabel(_) => {
@@ -624,6 +628,7 @@ impl Error {
                 Some("Sets are listed in bench.set_summary.".into())
             }
             Error::UnknownJob { .. } => Some("Your jobs are listed in bench.schedules.".into()),
+            Error::UnknownAlert { .. } => Some("Your alerts are listed in bench.alerts.".into()),
             Error::SetInProgress { .. } => {
                 Some("Wait until the session that makes its runs has ended.".into())
             }

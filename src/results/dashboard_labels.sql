@@ -7,11 +7,11 @@ WITH series AS MATERIALIZED (
       FROM (SELECT DISTINCT r.label FROM bench.runs r WHERE r.label IS NOT NULL AND r.set_id IS NULL) l,
            bench_internal.series_of(l.label, '{tps,latency_p95_ms}') s,
            LATERAL (SELECT j.level, j.state
-                      FROM bench_internal.judge_nights(s.figure, s.of_nights, s.disturbed)
+                      FROM bench_internal.judge_nights(s.figure, s.of_nights, s.disturbed, s.baselines)
                                WITH ORDINALITY j (level, level_low, level_high, state, night)
                      ORDER BY j.night DESC LIMIT 1) j
            LEFT JOIN LATERAL (SELECT c.at, c.level_before
-                                FROM bench_internal.change_points(s.figure, s.of_nights, s.disturbed) c
+                                FROM bench_internal.change_points(s.figure, s.of_nights, s.disturbed, s.baselines) c
                                ORDER BY c.at DESC LIMIT 1) c ON true)
 SELECT jsonb_build_object(
            'label', t.label, 'nights', t.nights, 'run_id', r.run_id,

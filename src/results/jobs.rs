@@ -27,8 +27,10 @@ pub struct Job {
     pub confirm: i32,
     /// Least change that counts, as a fraction.
     pub least_change: f64,
-    /// Figures in which a night may be suspect, unless they are the default ones.
+    /// Figures whose changes are alerts, and in which a night may be suspect, unless they are the default ones.
     pub figures: Option<Vec<String>>,
+    /// Statement that is executed for each new alert, with its number as a parameter.
+    pub on_alert: Option<String>,
 }
 
 /// Stores a job of the current role, or replaces the one of that name. It has the number of earlier runs of that name:
@@ -37,14 +39,15 @@ pub fn store(job: &Job, schedule: &str) -> Result<()> {
     let owner = session::role();
     as_owner(|| {
         Ok(Spi::run_with_args(
-            "INSERT INTO bench.jobs (job_id, owner, job_name, schedule, options, repeats, confirm, least_change, figures)
+            "INSERT INTO bench.jobs (job_id, owner, job_name, schedule, options, repeats, confirm, least_change, figures,
+                                     on_alert)
              VALUES (coalesce((SELECT r.job_id FROM bench.job_runs r WHERE r.owner = $1 AND r.job_name = $2
                                 ORDER BY r.job_run_id DESC LIMIT 1), nextval('bench.job_id_seq')),
-                     $1, $2, $3, $4::jsonb, $5, $6, $7, $8)
+                     $1, $2, $3, $4::jsonb, $5, $6, $7, $8, $9)
              ON CONFLICT (owner, job_name) DO UPDATE
                 SET schedule = excluded.schedule, options = excluded.options, repeats = excluded.repeats,
                     confirm = excluded.confirm, least_change = excluded.least_change, figures = excluded.figures,
-                    scheduled_at = now()",
+                    on_alert = excluded.on_alert, scheduled_at = now()",
             &[
                 owner.into(),
                 job.job_name.as_str().into(),
@@ -54,6 +57,7 @@ pub fn store(job: &Job, schedule: &str) -> Result<()> {
                 job.confirm.into(),
                 job.least_change.into(),
                 job.figures.clone().into(),
+                job.on_alert.as_deref().into(),
             ],
         )?)
     })
@@ -79,7 +83,7 @@ pub fn delete(job_name: &str) -> Result<()> {
 pub fn find(job_name: &str) -> Result<Job> {
     let sql = "SELECT jsonb_build_object('job_id', job_id, 'job_name', job_name, 'options', options::text,
                                          'repeats', repeats, 'confirm', confirm, 'least_change', least_change,
-                                         'figures', figures)::text
+                                         'figures', figures, 'on_alert', on_alert)::text
                  FROM bench.jobs
                 WHERE owner = (SELECT quote_ident(current_user)::regrole) AND job_name = $1";
     let row = with_pinned_settings(|| query::first_value::<String>(sql, &[job_name.into()]))?;
@@ -140,13 +144,24 @@ pub struct Made {
     pub message: Option<String>,
 }
 
+impl Made {
+    /// What an error that ended it makes of it.
+    pub fn fail(&mut self, error: &Error) {
+        self.state = match error.is_cancel() {
+            true => State::Canceled,
+            false => State::Failed,
+        };
+        self.message = Some(error.report().one_line());
+    }
+}
+
 /// Row of a run of a job.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Its number.
     pub job_run_id: i64,
     /// The OID of its table: another one if the extension was dropped and created again.
-    table: pg_sys::Oid,
+    pub(super) table: pg_sys::Oid,
 }
 
 /// Stores the beginning of a run of a job, in a transaction of its own; its row, and whether it may go on: it may
@@ -178,10 +193,10 @@ pub fn begin(job: &Job, owner: u32) -> Result<(Row, bool)> {
     Ok((row, may))
 }
 
-/// Stores a run of a job that could not begin, in the current transaction; its number.
-pub fn fail(job: &Job, message: &str) -> Result<i64> {
+/// Stores a run of a job that could not begin, in the current transaction.
+pub fn fail(job: &Job, message: &str) -> Result<Row> {
     let owner = session::role().to_u32();
-    as_owner(|| Ok(insert(job, owner, State::Failed, Some(message))?.job_run_id))
+    as_owner(|| insert(job, owner, State::Failed, Some(message)))
 }
 
 fn insert(job: &Job, owner: u32, state: State, message: Option<&str>) -> Result<Row> {

@@ -1,5 +1,6 @@
 //! Results of runs: writing their rows, reading them, and returning them as SQL values.
 
+pub mod alerts;
 pub mod dashboard;
 pub mod delete;
 mod insert;

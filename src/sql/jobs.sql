@@ -17,7 +17,8 @@ CREATE TABLE bench.jobs (
     repeats    int NOT NULL, -- runs each time
     confirm    int NOT NULL, -- further runs at most, while the night is suspect
     least_change float8 NOT NULL, -- least change that counts, as a fraction
-    figures    text[], -- figures in which a night may be suspect; NULL: tps, latency_avg_ms, riops
+    figures    text[], -- figures whose changes are alerts, and in which a night may be suspect; NULL: those of bench.changes, and tps, latency_avg_ms, riops
+    on_alert   text, -- statement that the job's worker executes for each new alert, with its number as $1
     scheduled_at timestamptz NOT NULL DEFAULT now(), -- time at which it was scheduled
     PRIMARY KEY (owner, job_name)
 );
@@ -174,7 +175,8 @@ CREATE FUNCTION bench.schedule(
     repeats int DEFAULT 1, -- runs each time, one after the other, whose median is the night's value; 1 for sets
     confirm int DEFAULT 2, -- further runs at most, one by one, while bench.trend takes the night for suspect
     least_change float8 DEFAULT 0.03, -- least change that counts, as a fraction
-    figures text[] DEFAULT NULL, -- figures in which a night may be suspect; NULL: tps, latency_avg_ms, riops
+    figures text[] DEFAULT NULL, -- figures whose changes are alerts, and in which a night may be suspect; NULL: those of bench.changes, and tps, latency_avg_ms, riops
+    on_alert text DEFAULT NULL, -- statement that the job's worker executes for each new alert, with its number as $1, for at most 30 s
     OUT cron_jobid bigint, -- number of the job in pg_cron; NULL if it is not scheduled
     OUT statement text -- statement that has scheduled the job; if it is not scheduled, the one to be executed elsewhere
 ) RETURNS SETOF record
@@ -199,14 +201,14 @@ COMMENT ON FUNCTION bench.run_job IS 'start a job now, and return its number in 
 CREATE FUNCTION bench_internal.perform_job(options jsonb) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'perform_job_wrapper';
 
-/* When a schedule was due last, at least a minute ago; NULL if it is not known. */
+/* When a schedule was due last up to a time; NULL if it is not known. */
 CREATE FUNCTION bench_internal.last_due(schedule text, now bigint) RETURNS bigint
 LANGUAGE c IMMUTABLE STRICT AS 'MODULE_PATHNAME', 'last_due_wrapper';
-CREATE FUNCTION bench_internal.due_at(schedule text) RETURNS timestamptz
+CREATE FUNCTION bench_internal.due_at(schedule text, until timestamptz) RETURNS timestamptz
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT to_timestamp(60 * bench_internal.last_due($1, floor(extract(epoch FROM now() AT TIME ZONE z.name) / 60)::bigint - 1))
+    SELECT to_timestamp(60 * bench_internal.last_due($1, floor(extract(epoch FROM $2 AT TIME ZONE z.name) / 60)::bigint))
            AT TIME ZONE 'UTC' AT TIME ZONE z.name
       FROM coalesce((SELECT s.setting FROM pg_settings s WHERE s.name = 'cron.timezone'), 'GMT') z (name)
 $$;
@@ -215,7 +217,7 @@ CREATE VIEW bench.schedules WITH (security_invoker = true) AS
     SELECT j.job_name, j.schedule,
            CASE WHEN c.jobid IS NOT NULL THEN c.active WHEN bench_internal.has_cron() THEN false END
                AS active, -- whether pg_cron runs it; NULL if pg_cron is not in this database, or not for this role
-           greatest(r.started_at, j.scheduled_at) < bench_internal.due_at(j.schedule)
+           greatest(r.started_at, j.scheduled_at) < bench_internal.due_at(j.schedule, now() - interval '1 min')
                AS overdue, -- whether it was due since its last run, at least a minute ago; NULL if the schedule is not understood
            r.started_at, -- start of its last run
            r.run_ids, -- runs that it made then
@@ -226,7 +228,7 @@ CREATE VIEW bench.schedules WITH (security_invoker = true) AS
                AS outcome, -- state of its last run: running, finished, canceled, failed or lost; not scheduled if pg_cron does not have it
            r.message, -- error that ended it
            c.jobid AS cron_jobid, -- number of the job in pg_cron
-           j.options, j.repeats, j.confirm, j.least_change, j.figures, j.owner, j.scheduled_at
+           j.options, j.repeats, j.confirm, j.least_change, j.figures, j.on_alert, j.owner, j.scheduled_at
       FROM bench.jobs j
       LEFT JOIN bench_internal.cron_jobs() c
              ON c.jobname = bench_internal.cron_name(j.job_name) AND c.username = pg_get_userbyid(j.owner)

@@ -102,6 +102,7 @@ CREATE TABLE bench.runs (
     processors              int, -- CPUs of this server that the run could use
     other_runs              int NOT NULL, -- other runs on this server at the same time, of all roles
     disturbances            text[] NOT NULL DEFAULT '{}', -- findings of bench.advice that say what else used the server and its machine
+    is_baseline             boolean NOT NULL DEFAULT false, -- whether bench.trend compares it and later runs of its series with no earlier one; see bench.set_baseline
     scripts_hash            text, -- hash of the weights and texts of the scripts; NULL until the run has ended
     series                  text GENERATED ALWAYS AS (bench_internal.series(mode, protocol, connection, clients, rate, reconnect, max_tries, variables, target, scale, scripts_hash, imported_from)) STORED, -- what the run has in common with others of the same series; see bench.trend
     warmup_transactions     bigint NOT NULL, -- transactions that ended during the warm-up, successful or failed; no other figure has them

@@ -7,7 +7,7 @@
    A document must not be able to set them, above all not texts that are executed later. */
 CREATE FUNCTION bench_internal.local_columns() RETURNS name[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN '{run_id,owner,set_id,teardown_due,coordinator_pid,segment,imported_at,imported_from,series}'::pg_catalog.name[];
+RETURN '{run_id,owner,set_id,teardown_due,coordinator_pid,segment,imported_at,imported_from,is_baseline,series}'::pg_catalog.name[];
 
 /* These tables without bench.runs, parents first. */
 CREATE FUNCTION bench_internal.tables_of_runs(OUT relation oid, OUT name name, OUT level int) RETURNS SETOF record

@@ -5,7 +5,8 @@
    of sets and those that lost clients are in none. */
 
 CREATE TYPE bench_internal.night AS (
-    series text, figure text, started_at timestamptz, run_ids bigint[], value float8, disturbances text[]
+    series text, figure text, started_at timestamptz, run_ids bigint[], value float8, disturbances text[],
+    is_baseline boolean
 );
 
 /* The nights of a label with these figures, each with one value. What disturbs most nights of a series is as usual
@@ -16,7 +17,7 @@ SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     WITH runs AS MATERIALIZED (
-        SELECT r.run_id, r.series, r.started_at, r.disturbances, r.tps, r.latency_avg_ms, r.latency_p50_ms, r.latency_p90_ms,
+        SELECT r.run_id, r.series, r.started_at, r.disturbances, r.is_baseline, r.tps, r.latency_avg_ms, r.latency_p50_ms, r.latency_p90_ms,
                r.latency_p95_ms, r.latency_p99_ms, r.latency_p999_ms, nullif(r.transactions + r.failed, 0) AS transactions
           FROM bench.runs r
          WHERE r.label = $1 AND r.set_id IS NULL AND r.state = 'finished' AND r.aborted_clients = 0
@@ -28,7 +29,7 @@ AS $$
         HAVING 2 * count(*) > (SELECT count(*) FROM runs r WHERE r.series = d.series)),
     repeated AS MATERIALIZED (
         SELECT u.run_id, j.job_run_id FROM bench.job_runs j, unnest(j.run_ids) u (run_id) WHERE cardinality(j.run_ids) > 1),
-    single (job_run_id, series, figure, started_at, run_id, value, disturbances) AS NOT MATERIALIZED (
+    single (job_run_id, series, figure, started_at, run_id, value, disturbances, is_baseline) AS NOT MATERIALIZED (
     SELECT j.job_run_id, r.series, f.figure, r.started_at, r.run_id,
            CASE f.figure
                WHEN 'tps' THEN r.tps
@@ -47,16 +48,17 @@ AS $$
            END,
            CASE WHEN r.disturbances = '{}' THEN '{}'
                 ELSE ARRAY(SELECT d FROM unnest(r.disturbances) d
-                            WHERE (r.series, d) NOT IN (SELECT u.series, u.disturbance FROM usual u)) END
+                            WHERE (r.series, d) NOT IN (SELECT u.series, u.disturbance FROM usual u)) END,
+           r.is_baseline
       FROM runs r LEFT JOIN repeated j USING (run_id), unnest($2) f (figure))
-    SELECT s.series, s.figure, s.started_at, ARRAY[s.run_id], s.value, s.disturbances
+    SELECT s.series, s.figure, s.started_at, ARRAY[s.run_id], s.value, s.disturbances, s.is_baseline
       FROM single s WHERE s.job_run_id IS NULL
     UNION ALL
     /* Runs that were disturbed count if all were. */
     SELECT s.series, s.figure, min(s.started_at), array_agg(s.run_id ORDER BY s.run_id),
            coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY s.value) FILTER (WHERE s.disturbances = '{}'),
                     percentile_cont(0.5) WITHIN GROUP (ORDER BY s.value)),
-           CASE WHEN bool_or(s.disturbances = '{}') THEN '{}' ELSE max(s.disturbances) END
+           CASE WHEN bool_or(s.disturbances = '{}') THEN '{}' ELSE max(s.disturbances) END, bool_or(s.is_baseline)
       FROM single s WHERE s.job_run_id IS NOT NULL
      GROUP BY s.series, s.figure, s.job_run_id
 $$;
@@ -64,13 +66,15 @@ $$;
 /* The same as arrays in the order of the nights, a row for each series and figure. */
 CREATE FUNCTION bench_internal.series_of(
     label text, figures text[],
-    OUT series text, OUT figure text, OUT nights bench_internal.night[], OUT of_nights float8[], OUT disturbed boolean[]
+    OUT series text, OUT figure text, OUT nights bench_internal.night[], OUT of_nights float8[], OUT disturbed boolean[],
+    OUT baselines boolean[]
 ) RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
-    SELECT n.series, n.figure, array_agg(n.night), array_agg(n.value), array_agg(n.disturbances <> '{}')
+    SELECT n.series, n.figure, array_agg(n.night), array_agg(n.value), array_agg(n.disturbances <> '{}'),
+           array_agg(n.is_baseline)
       FROM (SELECT n AS night, n.* FROM bench_internal.nights($1, $2) n
              ORDER BY n.series, n.figure, n.started_at, n.run_ids) n
      GROUP BY n.series, n.figure
@@ -82,7 +86,7 @@ LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'require_trend_wrapper';
 
 /* Levels and states of the nights of a series, in their order. */
 CREATE FUNCTION bench_internal.judge_nights(
-    figure text, nights float8[], disturbed boolean[], least_change float8 DEFAULT 0.03,
+    figure text, nights float8[], disturbed boolean[], baselines boolean[], least_change float8 DEFAULT 0.03,
     OUT level float8, OUT level_low float8, OUT level_high float8, OUT state text
 ) RETURNS SETOF record
 LANGUAGE c IMMUTABLE ROWS 1000 AS 'MODULE_PATHNAME', 'judge_nights_wrapper';
@@ -95,7 +99,7 @@ CREATE FUNCTION bench.trend(
     OUT started_at timestamptz, -- start of the night: of its first run
     OUT value float8, -- figure of the night; of several runs of a job, their median
     OUT state text, -- state: ok, slower, faster, suspect, noisy or no history
-    OUT level float8, -- geometric mean of the nights between the changes before and after this one, without suspects
+    OUT level float8, -- geometric mean of the nights between the changes or baselines before and after this one, without suspects
     OUT level_low float8, -- lower end of the 95 % interval of level
     OUT level_high float8, -- upper end of the 95 % interval of level
     OUT run_ids bigint[], -- runs of the night
@@ -109,8 +113,8 @@ AS $$
     SELECT s.series, n.started_at, n.value, n.state, n.level, n.level_low, n.level_high, n.run_ids, n.disturbances
       FROM (SELECT * FROM bench_internal.series_of($1, ARRAY[$2]) s ORDER BY s.series COLLATE "C") s,
            /* In the order of the nights. */
-           ROWS FROM (unnest(s.nights), bench_internal.judge_nights($2, s.of_nights, s.disturbed, $3))
-               n (series, figure, started_at, run_ids, value, disturbances, level, level_low, level_high, state)
+           ROWS FROM (unnest(s.nights), bench_internal.judge_nights($2, s.of_nights, s.disturbed, s.baselines, $3))
+               n (series, figure, started_at, run_ids, value, disturbances, is_baseline, level, level_low, level_high, state)
 $$;
 COMMENT ON FUNCTION bench.trend IS 'a figure of the runs with a label over time, with a level and a state for each night';
 
@@ -123,8 +127,8 @@ AS $$
     SELECT EXISTS (
         SELECT FROM (SELECT DISTINCT r.label FROM bench.runs r WHERE r.run_id = ANY ($1) AND r.label IS NOT NULL) l,
                bench_internal.series_of(l.label, coalesce($2, '{tps,latency_avg_ms,riops}')) s,
-               ROWS FROM (unnest(s.nights), bench_internal.judge_nights(s.figure, s.of_nights, s.disturbed, $3))
-                   n (series, figure, started_at, run_ids, value, disturbances, level, level_low, level_high, state)
+               ROWS FROM (unnest(s.nights), bench_internal.judge_nights(s.figure, s.of_nights, s.disturbed, s.baselines, $3))
+                   n (series, figure, started_at, run_ids, value, disturbances, is_baseline, level, level_low, level_high, state)
          WHERE n.state = 'suspect' AND n.run_ids && $1)
 $$;
 
@@ -169,7 +173,7 @@ $$;
 
 /* Changes of the level of a series of nights, which have numbers from 1. */
 CREATE FUNCTION bench_internal.change_points(
-    figure text, nights float8[], disturbed boolean[], least_change float8 DEFAULT 0.03,
+    figure text, nights float8[], disturbed boolean[], baselines boolean[], least_change float8 DEFAULT 0.03,
     OUT kind text, OUT at int, OUT found int, OUT before int[], OUT after int[], OUT level_before float8,
     OUT level_after float8, OUT ratio float8, OUT ratio_low float8, OUT ratio_high float8, OUT p_value float8,
     OUT is_better boolean
@@ -310,7 +314,7 @@ CREATE FUNCTION bench.changes(
     OUT cause text, -- likely cause, or unknown
     OUT p_value float8, -- probability of such a ratio without a change
     OUT kind text, -- kind of the change: step or drift
-    OUT found_at timestamptz, -- start of the night that showed it
+    OUT found_at timestamptz, -- start of the night that showed it in the first of its figures
     OUT figures_changed text[], -- all figures that changed in this night or the one before or after, with their change
     OUT differences jsonb, -- what differs between the runs before and after, the likeliest cause first, then effects
     OUT runs_before bigint[], -- runs of the level before, at most of 50 nights
@@ -326,19 +330,19 @@ AS $$
                c.at - lag(c.at) OVER (PARTITION BY s.series ORDER BY c.at) <= 1 AS is_same
           FROM (SELECT coalesce($2, bench_internal.figures_of_changes()) AS figures) f,
                bench_internal.series_of($1, f.figures) s,
-               bench_internal.change_points(s.figure, s.of_nights, s.disturbed, $3) c),
+               bench_internal.change_points(s.figure, s.of_nights, s.disturbed, s.baselines, $3) c),
     grouped AS (
         SELECT p.*, count(*) FILTER (WHERE p.is_same IS NOT TRUE) OVER (PARTITION BY p.series ORDER BY p.at) AS number
           FROM points p),
     changes AS (
-        SELECT DISTINCT ON (g.series, g.number) g.*,
+        SELECT DISTINCT ON (g.series, g.number) g.*, min(g.found) OVER (PARTITION BY g.series, g.number) AS first_found,
                array_agg(format('%s %s %%', g.figure, to_char(100 * (g.ratio - 1), 'FMSG999999990.0')))
                    OVER (PARTITION BY g.series, g.number ORDER BY g.place ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS figures
           FROM grouped g
          ORDER BY g.series, g.number, g.place)
     SELECT c.series, (c.nights[c.at]).started_at, CASE WHEN c.is_better THEN 'faster' ELSE 'slower' END, c.figure,
            c.level_before, c.level_after, c.ratio, c.ratio_low, c.ratio_high, l.cause, c.p_value, c.kind,
-           (c.nights[c.found]).started_at, c.figures, l.ordered, r.before, r.after
+           (c.nights[c.first_found]).started_at, c.figures, l.ordered, r.before, r.after
       FROM changes c,
            LATERAL (SELECT ARRAY(SELECT unnest((c.nights[p]).run_ids) FROM unnest(c.before) p) AS before,
                            ARRAY(SELECT unnest((c.nights[p]).run_ids) FROM unnest(c.after) p) AS after) r,

@@ -1,5 +1,5 @@
 //! The worker of a scheduled job: it stores the row of the job's run, and executes a statement that makes a run or
-//! a set, as a session of the job's owner would, as often as the job says.
+//! a set, as a session of the job's owner would, as often as the job says. Then it raises alerts.
 //!
 //! It is the caller of these runs. A SELECT at top level calls the function that makes them, because only the
 //! snapshot of such a statement can be released while it waits.
@@ -10,8 +10,10 @@ use super::launch::Task;
 use crate::backend::horizon::Horizon;
 use crate::backend::identity::{Identity, connect};
 use crate::backend::statement::execute_alone;
+use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
 use crate::query::quote_literal;
+use crate::results::alerts;
 use crate::results::jobs::{self, Made, State};
 use crate::shared::{Phase, Segment, SegmentLayout, TaskKind};
 use pgrx::{pg_guard, pg_sys};
@@ -79,14 +81,24 @@ fn perform(segment: &'static Segment, job: &jobs::Job, owner: u32) -> Result<()>
     show(header, "making its runs");
     let mut made = Made::default();
     if let Err(error) = make(job, row, &mut made) {
-        made.state = match error.is_cancel() {
-            true => State::Canceled,
-            false => State::Failed,
-        };
-        made.message = Some(error.report().one_line());
+        made.fail(&error);
     }
+    show(header, "looking for changes");
+    let raised = transaction(|| alerts::raise(job, row, owner, &made));
+    let raised = raised.unwrap_or_else(|error| {
+        made.fail(&error);
+        Vec::new()
+    });
     show(header, "storing its row");
-    jobs::update(row, &made)
+    jobs::update(row, &made)?;
+    for alert in raised {
+        alert.warn(job);
+        if let Some(statement) = &job.on_alert {
+            show(header, "executing on_alert");
+            alert.answer(statement)?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes the runs of a job, as often as it says, and again while the night is suspect.

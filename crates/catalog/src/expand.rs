@@ -22,7 +22,7 @@ use std::fs;
 use std::path::Path;
 
 /// The pieces in the order of creation.
-const PIECES: [&str; 24] = [
+const PIECES: [&str; 25] = [
     "schema",
     "tables",
     "telemetry",
@@ -39,6 +39,7 @@ const PIECES: [&str; 24] = [
     "results",
     "jobs",
     "trend",
+    "alerts",
     "charts",
     "require",
     "travel",

@@ -16,6 +16,8 @@
 //! * A suspect: a night that is farther from the median of up to [`WINDOW`] nights before it than the outer
 //!   fence of their own distances, the third quartile plus three interquartile ranges (Tukey, Exploratory Data
 //!   Analysis, 1977, section 2D), and than the least change. A single night changes nothing.
+//!
+//! A level also begins with a night that is a baseline: it and later nights are not compared with those before.
 
 use crate::compare::{Interval, LevelTest, interval_of_mean};
 use crate::steadiness::mean;
@@ -42,6 +44,8 @@ pub struct Night {
     pub value: f64,
     /// Whether the machine was disturbed: then the value says nothing of the level.
     pub is_disturbed: bool,
+    /// Whether it is a baseline: a level begins with it, without a change.
+    pub is_baseline: bool,
 }
 
 /// Direction in which a figure is better.
@@ -154,13 +158,24 @@ impl Trend {
             |night: &Night| !night.is_disturbed && night.value > 0.0 && night.value.is_finite();
         let places: Vec<usize> = (0..nights.len()).filter(|i| counts(&nights[*i])).collect();
         let logs: Vec<f64> = places.iter().map(|i| nights[*i].value.ln()).collect();
-        let found = changes(&logs, least_change);
+        let mut next = 0;
+        let begins: Vec<bool> = places
+            .iter()
+            .map(|place| {
+                // One that does not count is the baseline of the nights behind it.
+                let since = &nights[next..=*place];
+                next = place + 1;
+                since.iter().any(|night| night.is_baseline)
+            })
+            .collect();
+        let found = changes(&logs, &begins, least_change);
         let starts: Vec<usize> = [0].into_iter().chain(found.iter().map(|c| c.at)).collect();
         let stretch =
             |number: usize| starts[number]..starts.get(number + 1).copied().unwrap_or(logs.len());
         let described = found.iter().enumerate().map(|(number, change)| {
             let (before, after) = (stretch(number), stretch(number + 1));
-            let before = match change.kind {
+            let kind = change.kind?;
+            let before = match kind {
                 Kind::Step => before.start.max(before.end.saturating_sub(WINDOW))..before.end,
                 Kind::Drift => before.start..before.start + BASELINE,
             };
@@ -168,8 +183,8 @@ impl Trend {
             let test = LevelTest::of(&logs[before.clone()], &logs[after.clone()]);
             let [low, high] = test.bounds();
             let level = |of: &Range<usize>| mean(&logs[of.clone()]).exp();
-            Change {
-                kind: change.kind,
+            Some(Change {
+                kind,
                 at: places[change.at],
                 found: places[change.found],
                 level_before: level(&before),
@@ -180,9 +195,9 @@ impl Trend {
                 low,
                 high,
                 p_value: test.p_value(),
-            }
+            })
         });
-        let changes: Vec<Change> = described.collect();
+        let changes: Vec<Option<Change>> = described.collect();
         let suspects: Vec<bool> = (0..starts.len())
             .flat_map(|number| {
                 let of = stretch(number);
@@ -206,7 +221,7 @@ impl Trend {
             let at = counted;
             counted += 1;
             number += usize::from(starts.get(number + 1) == Some(&at));
-            let change = changes.get(number.wrapping_sub(1));
+            let change = changes.get(number.wrapping_sub(1)).and_then(Option::as_ref);
             let state = if suspects[at] {
                 State::Suspect
             } else if let Some(change) = change.filter(|_| at - starts[number] < WINDOW) {
@@ -214,7 +229,7 @@ impl Trend {
                     true => State::Faster,
                     false => State::Slower,
                 }
-            } else if at < HISTORY {
+            } else if at - starts[number] < HISTORY {
                 State::NoHistory
             } else {
                 State::Ok
@@ -222,22 +237,32 @@ impl Trend {
             (levels[number], state)
         });
         let nights = judged.collect();
+        let changes = changes.into_iter().flatten().collect();
         Self { changes, nights }
     }
 }
 
-/// A change among values that count.
+/// The beginning of a level among values that count.
 struct Found {
-    kind: Kind,
+    /// `None`: a baseline.
+    kind: Option<Kind>,
     at: usize,
     found: usize,
 }
 
-/// Judges each value as the newest one.
-fn changes(logs: &[f64], least_change: f64) -> Vec<Found> {
+/// Judges each value as the newest one. A level also begins with those that `begins` says.
+fn changes(logs: &[f64], begins: &[bool], least_change: f64) -> Vec<Found> {
     let mut changes: Vec<Found> = Vec::new();
     let mut start = 0;
     for end in 1..=logs.len() {
+        if end > 1 && begins[end - 1] {
+            start = end - 1;
+            changes.push(Found {
+                kind: None,
+                at: start,
+                found: start,
+            });
+        }
         let from = start.max(end.saturating_sub(WINDOW));
         let step = step(&logs[from..end], least_change).map(|at| (Kind::Step, from + at));
         let drift = || {
@@ -249,7 +274,7 @@ fn changes(logs: &[f64], least_change: f64) -> Vec<Found> {
         };
         if let Some((kind, at)) = step.or_else(drift) {
             changes.push(Found {
-                kind,
+                kind: Some(kind),
                 at,
                 found: end - 1,
             });

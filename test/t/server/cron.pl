@@ -418,5 +418,8 @@ SQL
 	$node->append_conf('postgresql.conf', 'max_worker_processes = 2');
 	$node->restart;
 	like(state_of(start_job('slow')), qr/^failed\|not enough background worker slots/, 'the row says that no worker could start');
+	start_job('slow');
+	is($node->safe_psql('postgres', "SELECT job_name, message ~ 'failed 2 times in a row: not enough background worker slots' FROM bench.alerts WHERE kind = 'failing'"),
+		'slow|t', 'the second time, there is an alert');
 	return;
 }

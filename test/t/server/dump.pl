@@ -38,9 +38,14 @@ $node->safe_psql('postgres', q(SELECT bench.schedule('every "night"', '0 3 * * *
 $node->safe_psql('postgres', q(SELECT bench.run_job('every "night"')));
 wait_for($node, "SELECT state = 'finished' FROM bench.job_runs");
 
+$node->safe_psql('postgres', <<'SQL');
+INSERT INTO bench.alerts (alert_id, owner, job_name, job_run_id, kind, message, runs_after)
+SELECT nextval('bench.alert_id_seq'), owner, job_name, job_run_id, 'slower', 'message', run_ids FROM bench.job_runs;
+SQL
+
 $node->safe_psql('postgres', "CREATE ROLE granted LOGIN; SELECT bench.grant_to('granted');");
 
-my @tables = qw(sets runs run_scripts run_intervals run_settings scripts workload_definitions pgio_runs pgio_sessions jobs job_runs);
+my @tables = qw(sets runs run_scripts run_intervals run_settings scripts workload_definitions pgio_runs pgio_sessions jobs job_runs alerts);
 
 sub contents
 {
@@ -79,6 +84,7 @@ foreach my $format (qw(plain custom))
 		"\nfinished", "what a role was granted, $format");
 	is( $node->safe_psql($format, q(SELECT bench.run_job('every "night"'))), 2, "a restored job runs, $format");
 	wait_until_quiet($node);
+	is($node->safe_psql($format, "SELECT nextval('bench.alert_id_seq')"), 2, "the next alert, $format");
 	foreach my $run_id (1, $last)
 	{
 		is( $node->safe_psql($format,   "SELECT bench.report($run_id)"),

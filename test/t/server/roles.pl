@@ -174,7 +174,7 @@ is(as('runner', "SELECT state FROM bench.wait($live)"), 'canceled', 'and waited 
 
 # Result tables are not written by hand, not even by a role that tries to become
 # the author of what it stores.
-foreach my $table (qw(sets runs run_scripts run_intervals run_settings scripts))
+foreach my $table (qw(sets runs run_scripts run_intervals run_settings scripts jobs job_runs alerts))
 {
 	foreach my $sql (
 		"INSERT INTO bench.$table DEFAULT VALUES",

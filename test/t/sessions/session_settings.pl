@@ -24,6 +24,7 @@ SELECT bench.run(mode => 'libpq', transactions => 50, settings => '{"work_mem": 
 SELECT bench.run_pgio(transactions => 5, label => 'read');
 SELECT bench.compare('[{"mode": "spi"}, {"mode": "libpq"}]', scripts => 'mine', repeats => 2, transactions => 20);
 SELECT bench.sweep('{"clients": [1, 2, 3, 4]}', scripts => 'mine', repeats => 1, transactions => 20);
+INSERT INTO bench.alerts (alert_id, owner, job_name, job_run_id, kind, message) VALUES (1, current_user::regrole, 'job', 1, 'gap', 'm');
 INSERT INTO bench.captured_workloads VALUES (current_user::regrole, 'captured', '2020-01-01', 'public', 9.5, 5, 5, 100.5);
 INSERT INTO bench.captured_statements (owner, workload, statement_no, queryid, query, status, approximate, calls, rows, total_exec_time_ms,
     shared_blks_hit, shared_blks_read, shared_blks_dirtied, shared_blks_written, wal_bytes)
@@ -47,6 +48,7 @@ SQL
 my $quick = "transactions => 3, vacuum => 'none'";
 my $once  = 'state, mode, transactions, failed';
 my @calls = (
+	acknowledge  => q(SELECT bench.acknowledge(1, 'expected', 'comment')::text),
 	advice       => 'SELECT * FROM bench.advice(1)',
 	arms         => 'SELECT * FROM bench.arms(1) UNION ALL SELECT * FROM bench.arms(2)',
 	cancel       => 'SELECT bench.cancel(1)',
@@ -102,6 +104,7 @@ my @calls = (
 	unschedule      => q(SELECT * FROM bench.unschedule('it''s')),
 	scaling         => 'SELECT * FROM bench.scaling(2)',
 	session_usage   => 'SELECT blocks_hit > 0 FROM bench.session_usage()',
+	set_baseline    => q(SELECT bench.set_baseline(1)::text),
 	set_parameter   => q(SELECT bench.set_parameter('other', 1, 1, '1')),
 	start           => qq(SELECT $once FROM bench.start('mine', $quick) run, bench.wait(run)),
 	start_pgio      => 'SELECT transactions FROM bench.start_pgio(transactions => 1) run, bench.wait(run)',
@@ -141,7 +144,7 @@ my @settings = (
 	"statement_timeout = '1 h'; SET lock_timeout = '1 h'; SET idle_in_transaction_session_timeout = '1 h'");
 # Functions that write, that need a schema in search_path, and that draw with characters of the client's
 # encoding.
-my $writes  = qr/^(capture|clone|define|delete|drop|finish|grant|import|initialize|resume|run_job|schedule|set_parameter|unschedule)/;
+my $writes  = qr/^(acknowledge|capture|clone|define|delete|drop|finish|grant|import|initialize|resume|run_job|schedule|set_baseline|set_parameter|unschedule)/;
 my $in_path = qr/^initialize|pgio$|^pgbench$|^check_workload$|^workload_script$/;
 my $drawn   = qr/^(plot|report)$/;
 

@@ -17,6 +17,7 @@ fn nights(values: &[f64]) -> Vec<Night> {
     let night = |value: &f64| Night {
         value: *value,
         is_disturbed: false,
+        is_baseline: false,
     };
     values.iter().map(night).collect()
 }
@@ -170,6 +171,34 @@ fn nights_on_a_disturbed_machine_do_not_count() {
     let places: Vec<usize> = found.changes.iter().map(|change| change.at).collect();
     // The night without a value is left out.
     assert_eq!(places, [20, 31]);
+}
+
+#[test]
+fn a_baseline_begins_a_level_without_a_change() {
+    let level = |level: f64| (0..20).map(move |night| level + f64::from(night % 3));
+    let values: Vec<f64> = level(100.0).chain(level(80.0)).chain(level(60.0)).collect();
+    let at =
+        |found: &Trend| -> Vec<usize> { found.changes.iter().map(|change| change.at).collect() };
+    assert_eq!(at(&trend(&values)), [20, 40]);
+    let mut expected = nights(&values);
+    expected[20].is_baseline = true;
+    // The first night is one anyway.
+    expected[0].is_baseline = true;
+    let found = Trend::of(&expected, Better::Higher, LEAST_CHANGE);
+    assert_eq!(at(&found), [40]);
+    assert_eq!(found.changes[0].before, (20..40).collect::<Vec<_>>());
+    let states: Vec<State> = found.nights.iter().map(|(_, state)| *state).collect();
+    assert_eq!(states[20..25], [State::NoHistory; HISTORY]);
+    assert_eq!(states[25..40], [State::Ok; 15]);
+    assert_eq!(states[40..], [State::Slower; 20]);
+    let level = |night: usize| found.nights[night].0.unwrap().mean.round();
+    assert_eq!([level(19), level(20)], [101.0, 81.0]);
+    // A night that does not count is the baseline of those behind it.
+    expected[20].is_disturbed = true;
+    let found = Trend::of(&expected, Better::Higher, LEAST_CHANGE);
+    assert_eq!(at(&found), [40]);
+    assert_eq!(found.nights[20].1, State::Noisy);
+    assert_eq!(found.nights[21].1, State::NoHistory);
 }
 
 #[test]

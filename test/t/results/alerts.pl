@@ -1,0 +1,203 @@
+# bench.alerts: what jobs raise, who is told, and what follows from it; bench.set_baseline.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('alerts', 'max_worker_processes = 24');
+$node->safe_psql('postgres', <<'SQL');
+CREATE ROLE tester LOGIN;
+CREATE ROLE other LOGIN;
+SELECT bench.grant_to('tester'), bench.grant_to('other');
+CREATE TABLE told (alert_id bigint, role name, at timestamptz DEFAULT clock_timestamp());
+GRANT SELECT, INSERT ON told TO tester;
+SQL
+
+sub sql
+{
+	my ($sql, $role) = @_;
+	return $node->safe_psql('postgres', $sql, extra_params => [ defined $role ? ('-U', $role) : () ]);
+}
+
+sub error
+{
+	my ($sql, $role) = @_;
+	my (undef, undef, $error) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql",
+		extra_params => [ defined $role ? ('-U', $role) : () ]);
+	return $error;
+}
+
+# Stores a job of the tester, with more arguments.
+sub scheduled
+{
+	my ($job, $schedule, $options, $more) = @_;
+	return sql("SELECT FROM bench.schedule('$job', '$schedule', \$o\$$options\$o\$, confirm => 0, $more)", 'tester');
+}
+
+# Runs a job of the tester until nothing of it is left; the state of its run.
+sub end_of
+{
+	my ($job) = @_;
+	my $id = sql("SET statement_timeout = 0; SELECT bench.run_job('$job')", 'tester');
+	wait_for($node, "SELECT state <> 'running' FROM bench.job_runs WHERE job_run_id = $id");
+	wait_until_quiet($node);
+	return sql("SELECT state FROM bench.job_runs WHERE job_run_id = $id");
+}
+
+# Nights of a label: copies of its first run with other columns, which are SQL expressions of n.
+sub nights
+{
+	my ($label, $n, %columns) = @_;
+	my $names = sql(<<'SQL');
+SELECT string_agg(quote_ident(attname), ',' ORDER BY attnum) FROM pg_attribute
+ WHERE attrelid = 'bench.runs'::regclass AND attnum > 0 AND attgenerated = ''
+SQL
+	%columns = (run_id => "nextval('bench.run_id_seq')", disturbances => "'{}'", %columns);
+	my $values = join ',', map { $columns{$_} // $_ } split /,/, $names;
+	return sql("INSERT INTO bench.runs ($names) SELECT $values FROM bench.runs, generate_series(1, $n) n
+		WHERE run_id = (SELECT min(run_id) FROM bench.runs WHERE label = '$label') ORDER BY n");
+}
+
+# A level of 20 nights before the first run of a job; the job runs again after ten nights of another level.
+my $nightly = '{"sql": "SELECT 1", "transactions": 5, "observe": false, "label": "nightly"}';
+scheduled('nightly', '0 3 * * *', $nightly,
+	q(figures => '{tps}', on_alert => 'INSERT INTO public.told VALUES ($1, current_user)'));
+is(end_of('nightly'), 'finished', 'a job');
+sql("UPDATE bench.runs SET tps = 1000, disturbances = '{}'");
+nights('nightly', 20, tps => '1000 + n % 3', started_at => "started_at - (21 - n) * interval '1 day'");
+is(end_of('nightly'), 'finished', 'its next run');
+is(sql('SELECT count(*) FROM bench.alerts'), 0, 'raises no alert: nothing has changed');
+sql("UPDATE bench.runs SET tps = 1001, disturbances = '{}' WHERE tps NOT BETWEEN 1000 AND 1002");
+nights('nightly', 10, tps => '500 + n % 3', started_at => "clock_timestamp() + n * interval '1 us'");
+my $told = sql(<<'SQL', 'tester');
+LISTEN bench_alert;
+SELECT bench.run_job('nightly') > 0;
+DO $$ BEGIN WHILE EXISTS (SELECT FROM bench.job_runs WHERE state = 'running') LOOP PERFORM pg_sleep(0.1); END LOOP; END $$;
+SELECT 1;
+SELECT 2;
+SQL
+like($told, qr/notification "bench_alert" with payload "\{"alert_id": 1\}"/, 'a notification has the number alone');
+ok(wait_until_quiet($node), 'no process is left');
+is(sql(<<'SQL', 'tester'), '1|nightly|slower|open|nightly|tps|t|t|22|t|', 'an alert');
+SELECT alert_id, job_name, kind, state, label, figure, ratio < 0.95, job_run_id = (SELECT max(job_run_id) FROM bench.job_runs),
+       cardinality(runs_before), changed_at = (SELECT started_at FROM bench.runs WHERE run_id = runs_after[1]), on_alert_error
+  FROM bench.alerts
+SQL
+is(sql("SELECT cause, message ~ '^runs with label \"nightly\" are slower since 2.* UTC: tps -[0-9.]+ %; likely cause: unknown\$' FROM bench.alerts"),
+	'unknown|t', 'says what has happened');
+is(sql('SELECT alert_id, role FROM told'), '1|tester', 'its statement is executed as the owner');
+my @lines = slurp_file($node->logfile) =~ /^.*alert.*$/mg;
+@lines = grep { /WARNING/ } @lines;
+is(scalar @lines, 1, 'one line in the log');
+like($lines[0], qr/WARNING:  job "nightly": alert 1: runs with label "nightly" are slower since/, 'says so, too');
+my $settle = "UPDATE bench.runs SET tps = 501, disturbances = '{}' WHERE tps NOT BETWEEN 500 AND 502 AND tps NOT BETWEEN 1000 AND 1002";
+sql($settle);
+is(end_of('nightly'), 'finished', 'one more run');
+sql($settle);
+is(sql('SELECT count(*) FROM bench.alerts'), 1, 'a change raises one alert');
+
+# Who may do what with it.
+is(sql('SELECT count(*) FROM bench.alerts', 'other'), 0, 'alerts of other roles are invisible');
+my $unknown = qr/ERROR:  42704: alert 1 does not exist\nHINT:  Your alerts are listed in bench.alerts./;
+like(error('SELECT bench.acknowledge(1)', 'other'), $unknown, 'and cannot be acknowledged');
+like(error('UPDATE bench.alerts SET state = state', 'tester'), qr/permission denied for table alerts/, 'only functions change them');
+like(error('SELECT bench.acknowledge(NULL)'), qr/ERROR:  22004: alert_id must not be null/, 'no alert');
+like(error("SELECT bench.acknowledge(1, 'closed')"), qr/22023: invalid value for option "state": "closed"\nDETAIL:  Valid values are "open", "acknowledged", "expected", "fixed"\./, 'no state');
+like(error('BEGIN READ ONLY; SELECT bench.acknowledge(1)'), qr/25006: cannot acknowledge an alert/, 'in a transaction that only reads');
+my $answer = sub { return sql('SELECT state, comment, state_at > raised_at FROM bench.alerts WHERE alert_id = 1') };
+sql("SELECT bench.acknowledge(1, comment => 'I see')", 'tester');
+is($answer->(), 'acknowledged|I see|t', 'its owner acknowledges it');
+sql("SELECT bench.acknowledge(1, 'fixed')");
+is($answer->(), 'fixed|I see|t', 'or a superuser');
+
+# What is expected, is a baseline.
+my $states = sub { return sql("SELECT string_agg(state || ' ' || n, ', ' ORDER BY first)
+	FROM (SELECT state, count(*) AS n, min(started_at) AS first FROM bench.trend('nightly') GROUP BY state) s", 'tester') };
+my $changes = sub { return sql("SELECT count(*) FROM bench.changes('nightly', '{tps}')", 'tester') };
+is($states->(), 'no history 5, ok 17, slower 12', 'nights of a change');
+is($changes->(), 1, 'which is one');
+sql("SELECT bench.acknowledge(1, 'expected', 'more rows')", 'tester');
+is($states->(), 'no history 10, ok 24', 'if it is expected, a new history begins');
+is($changes->(), 0, 'without a change');
+is(sql('SELECT round(min(level)) || $$ $$ || round(max(level)) FROM bench.trend($$nightly$$)'), '501 1001', 'and with another level');
+sql("SELECT bench.acknowledge(1, 'open')", 'tester');
+is($changes->(), 1, 'until it is not expected');
+my $first = sql('SELECT runs_after[1] FROM bench.alerts');
+like(error("SELECT bench.set_baseline($first)", 'other'), qr/42704: run $first does not exist/, 'a run of another role');
+sql("SELECT bench.set_baseline($first)", 'tester');
+is($states->(), 'no history 10, ok 24', 'a baseline by hand');
+sql("SELECT bench.set_baseline($first, false)");
+is($changes->(), 1, 'is taken back');
+like(error('SELECT bench.set_baseline(NULL)'), qr/22004: run_id must not be null/, 'no run');
+is(sql("SELECT bench.export_run($first)::jsonb -> 'run' ? 'is_baseline'"), 'f', 'it does not travel');
+
+# Failures.
+my $failing = '{"sql": "SELECT 1 / 0", "transactions": 1}';
+my $failures = sub { return sql("SELECT count(*) FROM bench.alerts WHERE job_name = 'failing'") };
+scheduled('failing', '0 3 * * *', $failing, q(on_alert => 'SELECT 1 / ($1 - $1)'));
+is(end_of('failing'), 'failed', 'a job fails');
+is($failures->(), 0, 'once');
+is(end_of('failing'), 'failed', 'and twice');
+is(sql("SELECT kind, message ~ 'failed 2 times in a row: .*division by zero', on_alert_error FROM bench.alerts WHERE job_name = 'failing'"),
+	'failing|t|division by zero', 'an alert, with the error of its statement');
+is(end_of('failing'), 'failed', 'the third time');
+is($failures->(), 1, 'raises none');
+scheduled('failing', '0 3 * * *', '{"sql": "SELECT 1", "transactions": 1}', q(on_alert => 'SELECT pg_sleep(600)'));
+is(end_of('failing'), 'finished', 'a run that finishes');
+scheduled('failing', '0 3 * * *', $failing, q(on_alert => 'SELECT pg_sleep(600)'));
+sql("ALTER ROLE tester SET statement_timeout = '2 s'");
+is(end_of('failing'), 'failed', 'begins anew');
+is($failures->(), 1, 'one failure');
+is(end_of('failing'), 'failed', 'and another one');
+sql('ALTER ROLE tester RESET statement_timeout');
+is($failures->(), 2, 'raise an alert again');
+is(sql("SELECT on_alert_error FROM bench.alerts WHERE job_name = 'failing' ORDER BY alert_id DESC LIMIT 1"),
+	'canceling statement due to statement timeout', 'whose statement takes too long');
+
+# A worker that is lost raises no alert; the next one does.
+sql("INSERT INTO bench.job_runs SELECT nextval('bench.job_run_id_seq'), job_id, owner, 'failing', 'lost', now()
+	FROM bench.job_runs, generate_series(1, 2) WHERE job_run_id = (SELECT max(job_run_id) FROM bench.job_runs)");
+is($failures->(), 2, 'a job that is lost');
+scheduled('failing', '0 3 * * *', '{"sql": "SELECT 1", "transactions": 1}', 'on_alert => NULL');
+is(end_of('failing'), 'finished', 'until it finishes');
+is($failures->(), 2, 'goes on with failures that have raised an alert');
+sql("INSERT INTO bench.job_runs SELECT nextval('bench.job_run_id_seq'), job_id, owner, 'failing', 'lost', now()
+	FROM bench.job_runs, generate_series(1, 2) WHERE job_run_id = (SELECT max(job_run_id) FROM bench.job_runs)");
+is(end_of('failing'), 'finished', 'lost workers after it');
+is(sql("SELECT message FROM bench.alerts WHERE job_name = 'failing' ORDER BY alert_id DESC LIMIT 1"),
+	'the job has failed 2 times in a row: its worker was lost', 'raise one');
+
+# Gaps.
+my $gaps = "SELECT kind, message ~ '^first run since .* UTC, although the job was due at .*:00 UTC\$' FROM bench.alerts WHERE job_name = 'hourly'";
+scheduled('hourly', '0 * * * *', '{"sql": "SELECT 1", "transactions": 1}', 'on_alert => NULL');
+is(end_of('hourly'), 'finished', 'an hourly job');
+is(end_of('hourly'), 'finished', 'is run again');
+is(sql($gaps), '', 'no gap');
+sql(<<'SQL');
+UPDATE bench.jobs SET scheduled_at = scheduled_at - interval '5 h' WHERE job_name = 'hourly';
+UPDATE bench.job_runs SET started_at = started_at - interval '4 h', finished_at = finished_at - interval '4 h' WHERE job_name = 'hourly';
+SQL
+is(end_of('hourly'), 'finished', 'after four hours');
+is(sql($gaps), 'gap|t', 'there was a gap');
+is(end_of('hourly'), 'finished', 'at once');
+is(sql($gaps), 'gap|t', 'there was none');
+
+# Statements that cannot be executed are refused.
+my %wrong = (
+	'SELEC' => qr/42601: syntax error/,
+	'' => qr/22023: invalid value for option "on_alert": ""\nDETAIL:  One statement\./,
+	'SELECT 1; SELECT 2' => qr/22023: invalid value for option "on_alert"/,
+	'SELECT $2' => qr/42P02: there is no parameter \$2/,
+	'INSERT INTO missing VALUES ($1)' => qr/42P01: relation "missing" does not exist/);
+foreach my $statement (sort keys %wrong)
+{
+	like(error("SELECT bench.schedule('wrong', '0 3 * * *', '$failing', on_alert => '$statement')", 'tester'), $wrong{$statement}, "refused: $statement");
+}
+is(sql("SELECT count(*) FROM bench.jobs WHERE job_name = 'wrong'"), 0, 'nothing is stored then');
+
+nothing_left_ok($node, 'alerts');
+$node->stop;
+done_testing();
