@@ -26,11 +26,11 @@ SELECT n.nspname AS open_to_public
 FROM pg_namespace n, aclexplode(n.nspacl) a
 WHERE n.nspname IN ('bench', 'bench_internal') AND a.grantee = 0;
 
--- A function that runs SQL does not depend on the caller's search_path.
+-- A function that runs SQL does not depend on the caller's search_path. A procedure that commits cannot set it.
 SELECT p.oid::regprocedure AS without_search_path
 FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
 WHERE p.pronamespace = ANY ('{bench,bench_internal}'::regnamespace[]) AND l.lanname IN ('sql', 'plpgsql')
-  AND p.prosqlbody IS NULL
+  AND p.prosqlbody IS NULL AND p.oid <> 'bench.prune'::regproc
   AND NOT EXISTS (SELECT FROM unnest(p.proconfig) setting WHERE setting LIKE 'search_path=%');
 
 -- Objects for users, columns and arguments have a description; all others are functions, and a type of theirs, in a

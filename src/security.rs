@@ -188,6 +188,7 @@ pub fn grant_to(role: pg_sys::Oid) -> Result<()> {
     for what in [
         "USAGE ON SCHEMA bench, bench_internal",
         "EXECUTE ON ALL FUNCTIONS IN SCHEMA bench, bench_internal",
+        "EXECUTE ON PROCEDURE bench.prune",
         "SELECT ON ALL TABLES IN SCHEMA bench",
         "INSERT, UPDATE, DELETE ON bench.value_sets",
     ] {

@@ -5,7 +5,7 @@ use super::live;
 use super::warnings::notice;
 use crate::backend::aggregate;
 use crate::backend::call::{Call, OrRaiseIn};
-use crate::check::{self, Ids, age, argument};
+use crate::check::{self, Ids, age, argument, in_range};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::delete::{self, Deletion};
 use crate::results::load::{first_unknown, has_profile, load_evidence};
@@ -151,6 +151,27 @@ fn delete_runs(
     })()
     .or_raise_in(&call);
     TableIterator::new(deleted)
+}
+
+/// Deletes or thins some runs that `bench.prune` is to; false if there are none.
+#[pg_extern(sql = false)]
+fn prune_some(call: Call<'_>) -> bool {
+    (|| {
+        let (older_than, keep_per_label) = call.read(|arguments| {
+            Ok((
+                arguments.take::<Option<Interval>>("older_than")?,
+                arguments.take::<Option<i32>>("keep_per_label")?,
+            ))
+        })?;
+        server::require_writable_transaction("prune runs")?;
+        let older_than = age("older_than", argument("older_than", older_than)?)?;
+        let keep_per_label = argument("keep_per_label", keep_per_label)?;
+        delete::prune(
+            older_than,
+            in_range("keep_per_label", keep_per_label, 0, i32::MAX)?,
+        )
+    })()
+    .or_raise_in(&call)
 }
 
 /// The numbers that an argument names; for functions in SQL.

@@ -163,7 +163,12 @@ pub fn charts(run: &Run) -> Result<Vec<RunChart>> {
         Source::Budget => "budget",
         Source::Stacks => "stacks",
     };
-    let has_rows = |chart: &&RunChart| found.get(key(chart)) == Some(&true);
+    // Of a thinned run, what remains of the server and of waits is one interval.
+    let is_over_time = |source| matches!(source, Source::Server | Source::Waits);
+    let has_rows = |chart: &&RunChart| {
+        found.get(key(chart)) == Some(&true)
+            && !(run.thinned_at.is_some() && is_over_time(chart.source()))
+    };
     Ok(RunChart::ALL.iter().filter(has_rows).copied().collect())
 }
 

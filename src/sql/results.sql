@@ -95,7 +95,7 @@ CREATE VIEW bench.storage WITH (security_invoker = true) AS
            t.bytes, -- size with indexes and TOAST table
            t.index_bytes, -- size of the indexes
            CASE WHEN t.of_runs THEN t.bytes / nullif(t.runs, 0) END AS bytes_per_run, -- size divided by the number of runs
-           CASE WHEN t.of_runs THEN 'SELECT * FROM bench.delete_runs(older_than => ''90 days'')'
+           CASE WHEN t.of_runs OR t.table_name = 'job_runs' THEN 'CALL bench.prune(older_than => ''90 days'')'
                 WHEN t.table_name = 'scripts' THEN 'SELECT bench.drop_script(''name'')'
                 WHEN t.table_name = 'workload_definitions' OR starts_with(t.table_name, 'captured_') THEN 'SELECT bench.drop_workload(''name'')'
                 WHEN t.table_name = 'value_sets' THEN 'DELETE FROM bench.value_sets WHERE set_name = ''name'' AND owner = quote_ident(current_user)::regrole' END AS prune -- statement that deletes rows

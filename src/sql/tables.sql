@@ -114,6 +114,7 @@ CREATE TABLE bench.runs (
     teardown_due            boolean NOT NULL DEFAULT false, -- whether the teardown is still to be executed; see bench.finish_teardown
     coordinator_pid         int, -- process ID of the coordinator
     segment                 bigint, -- handle of the run's shared memory
+    thinned_at              timestamptz, -- time at which bench.prune deleted its intervals, histograms, stacks and log; NULL: they are there, if it had them
     imported_at             timestamptz, -- time at which it was imported; NULL: a run of this server
     imported_from           jsonb, -- origin of an imported run, the "source" of its document
     {{columns Figures}}

@@ -35,7 +35,10 @@ pub fn commented(script: &str) -> Result<String, String> {
     }
     let mut written = script.to_owned();
     let mut seen: Vec<&str> = Vec::new();
-    for (function, definition) in created(script, "FUNCTION") {
+    let functions = ["FUNCTION", "PROCEDURE"].into_iter();
+    let functions =
+        functions.flat_map(|kind| created(script, kind).map(move |found| (kind, found)));
+    for (kind, (function, definition)) in functions {
         // Those of one name have their comments in the order of creation.
         let before = seen.iter().filter(|name| **name == function).count();
         seen.push(function);
@@ -49,7 +52,7 @@ pub fn commented(script: &str) -> Result<String, String> {
             }
             lines.push(format!("\n{name}: {}", escaped(&comment)));
         }
-        let begin = format!("\nCOMMENT ON FUNCTION bench.{function}");
+        let begin = format!("\nCOMMENT ON {kind} bench.{function}");
         let end = written
             .match_indices(&begin)
             .filter(|(at, _)| written[at + begin.len()..].starts_with([' ', '(']))

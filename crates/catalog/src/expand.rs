@@ -22,7 +22,7 @@ use std::fs;
 use std::path::Path;
 
 /// The pieces in the order of creation.
-const PIECES: [&str; 25] = [
+const PIECES: [&str; 26] = [
     "schema",
     "tables",
     "telemetry",
@@ -43,6 +43,7 @@ const PIECES: [&str; 25] = [
     "charts",
     "require",
     "travel",
+    "retention",
     "sets",
     "capacity",
     "pgbench",

@@ -130,6 +130,8 @@ macro_rules! run {
             pub coordinator_pid: Option<i32>,
             /// Number of the run's shared memory segment.
             pub segment: Option<i64>,
+            /// When its details were deleted; `None`: they are there.
+            pub thinned_at: Option<String>,
             /// When it was imported from a document; `None`: it is a run of this server.
             pub imported_at: Option<String>,
             /// Origin, if it was imported.

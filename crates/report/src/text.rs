@@ -127,6 +127,12 @@ fn parameters(lines: &mut Lines, record: &RunRecord) {
             origin.run_id, origin.database, origin.system_identifier
         ));
     }
+    if let (Style::Full, Some(at)) = (lines.style, &run.thinned_at) {
+        let date = at.get(..10).unwrap_or(at);
+        lines.push(format!(
+            "intervals, histograms, stacks and log: deleted on {date}"
+        ));
+    }
     lines.push(format!("number of clients: {}", run.clients));
     lines.push(format!("number of threads: {}", run.jobs));
     if lines.style == Style::Full && run.workers != run.jobs {

@@ -352,7 +352,7 @@ is(sql("SELECT string_agg(name || ' ' || coalesce(index_scans, 0), ', ' ORDER BY
 # What all that takes.
 is( sql(q{
 	SELECT count(*) FILTER (WHERE contents IS NULL), bool_and(bytes >= index_bytes),
-	       bool_or(table_name = 'run_tables' AND rows > 0 AND bytes_per_run > 0 AND prune ~ 'delete_runs'),
+	       bool_or(table_name = 'run_tables' AND rows > 0 AND bytes_per_run > 0 AND prune ~ 'bench.prune'),
 	       count(*) = (SELECT count(*) FROM pg_tables WHERE schemaname = 'bench')
 	FROM bench.storage}),
 	'0|t|t|t',

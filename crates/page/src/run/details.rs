@@ -84,6 +84,12 @@ pub(super) fn what_was_run<S: Source>(
         "extension",
         Some(format!("pg_selfbench {}", run.extension_version)),
     );
+    add(
+        "intervals, histograms, stacks and log",
+        run.thinned_at
+            .as_deref()
+            .map(|at| format!("deleted at {}", moment(at))),
+    );
     if let Some(origin) = &run.imported_from {
         let words = format!(
             "run {} of database {}, system {}",

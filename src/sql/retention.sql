@@ -1,0 +1,63 @@
+/* Retention: details of old runs go, and old runs of which there are many. */
+
+/* Deletes the details of runs: their log, intervals, stacks and histograms. What bench.changes compares is summed up in
+   one interval. Only the owner of the tables may. */
+CREATE FUNCTION bench_internal.thin_runs(run_ids bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    part record;
+BEGIN
+    DELETE FROM bench.transactions t WHERE t.run_id = ANY ($1);
+    DELETE FROM bench.run_intervals i WHERE i.run_id = ANY ($1);
+    DELETE FROM bench.run_stacks s WHERE s.run_id = ANY ($1);
+    SELECT string_agg(quote_ident(a.attname), ', ') AS names, string_agg(format('sum(%I)', a.attname), ', ') AS sums INTO part
+      FROM pg_attribute a
+     WHERE a.attrelid = 'bench.run_server_intervals'::regclass AND a.attnum > 0 AND NOT a.attisdropped
+       AND a.atttypid = 'bigint'::regtype AND a.attname <> 'run_id';
+    EXECUTE format('WITH d AS (DELETE FROM bench.run_server_intervals WHERE run_id = ANY ($1) RETURNING *)
+                    INSERT INTO bench.run_server_intervals (run_id, interval_no, begins_s, seconds, %s)
+                    SELECT run_id, 0, min(begins_s), sum(seconds), %s FROM d GROUP BY run_id', part.names, part.sums)
+      USING $1;
+    WITH d AS (DELETE FROM bench.run_waits w WHERE w.run_id = ANY ($1) RETURNING *),
+         r AS (SELECT i.run_id, sum(i.rounds) AS rounds
+                 FROM (SELECT d.run_id, max(d.rounds) AS rounds FROM d GROUP BY d.run_id, d.interval_no) i
+                GROUP BY i.run_id)
+    INSERT INTO bench.run_waits (run_id, interval_no, class, event, script_no, command_no, query_id, samples, rounds, lasting)
+    SELECT d.run_id, 0, d.class, d.event, d.script_no, d.command_no, d.query_id, sum(d.samples), r.rounds, sum(d.lasting)
+      FROM d JOIN r USING (run_id)
+     GROUP BY d.run_id, d.class, d.event, d.script_no, d.command_no, d.query_id, r.rounds;
+    FOR part IN
+        SELECT t.name, string_agg(format('%I = NULL', a.attname), ', ') AS histograms
+          FROM (SELECT relation, name FROM bench_internal.tables_of_runs()
+                 UNION ALL
+                SELECT 'bench.runs'::regclass::oid, 'runs') t
+          JOIN pg_attribute a ON a.attrelid = t.relation AND a.attnum > 0 AND NOT a.attisdropped
+                             AND a.atttypid = 'bytea'::regtype
+         GROUP BY t.name
+    LOOP
+        EXECUTE format('UPDATE bench.%I SET %s WHERE run_id = ANY ($1)', part.name, part.histograms) USING $1;
+    END LOOP;
+    UPDATE bench.runs r SET thinned_at = now() WHERE r.run_id = ANY ($1);
+END
+$$;
+
+/* Deletes or thins some runs that bench.prune is to; false if there are none, and old runs of jobs have been deleted. */
+CREATE FUNCTION bench_internal.prune_some(older_than bench.span, keep_per_label int) RETURNS boolean
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'prune_some_wrapper';
+
+/* A procedure that commits cannot set search_path: it calls functions by their schema alone. */
+CREATE PROCEDURE bench.prune(
+    older_than bench.span, -- least age of the runs that are pruned, an interval or a number of seconds
+    keep_per_label int DEFAULT 1000 -- number of the newest runs of each label, and of those without one, that are never deleted; a set counts as one
+)
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    WHILE bench_internal.prune_some($1, $2) LOOP
+        COMMIT;
+    END LOOP;
+END
+$$;
+COMMENT ON PROCEDURE bench.prune IS 'delete old runs beyond a number for each label, and intervals, histograms, stacks and logs of other old runs; commits after each 100';

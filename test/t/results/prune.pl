@@ -1,0 +1,142 @@
+# bench.prune: what is deleted, what stays, and that trends are what they were.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('prune', 'track_io_timing = on');
+$node->safe_psql('postgres', <<'SQL');
+CREATE ROLE tester LOGIN;
+SELECT bench.grant_to('tester');
+SELECT bench.initialize();
+SELECT bench.initialize_pgio(size => '300');
+GRANT SELECT ON pgbench_accounts, pgbench_branches TO tester;
+-- What no statement of the extension may call.
+CREATE SCHEMA shadows;
+CREATE FUNCTION shadows.no(timestamptz, timestamptz) RETURNS boolean LANGUAGE sql AS 'SELECT false';
+CREATE OPERATOR shadows.< (LEFTARG = timestamptz, RIGHTARG = timestamptz, FUNCTION = shadows.no);
+CREATE FUNCTION shadows.now() RETURNS timestamptz LANGUAGE sql AS 'SELECT timestamptz ''-infinity''';
+SQL
+
+sub sql
+{
+	my ($sql, $role) = @_;
+	return $node->safe_psql('postgres', $sql, extra_params => [ defined $role ? ('-U', $role) : () ]);
+}
+
+sub error
+{
+	my ($sql, $role) = @_;
+	my (undef, undef, $error) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql",
+		extra_params => [ defined $role ? ('-U', $role) : () ]);
+	return $error;
+}
+
+# Copies of a run with that label, one a day, which are a year old; other columns are SQL expressions of n.
+sub copies
+{
+	my ($run_id, $label, $n, %columns) = @_;
+	my $names = sql(<<'SQL');
+SELECT string_agg(quote_ident(attname), ',' ORDER BY attnum) FROM pg_attribute
+ WHERE attrelid = 'bench.runs'::regclass AND attnum > 0 AND attgenerated = ''
+SQL
+	my $at = "timestamptz '2020-01-01 UTC' + n * interval '1 day'";
+	%columns = (run_id => "nextval('bench.run_id_seq')", started_at => $at, created_at => $at, disturbances => "'{}'", label => "'$label'", %columns);
+	my $values = join ',', map { $columns{$_} // $_ } split /,/, $names;
+	return sql("INSERT INTO bench.runs ($names) SELECT $values FROM bench.runs, generate_series(1, $n) n WHERE run_id = $run_id ORDER BY n");
+}
+
+my $run = "aggregate_interval => '100 ms', duration => '1 s', log => true, per_statement => true, vacuum => 'none', label => 'detailed'";
+my @runs = map { sql("SELECT run_id FROM bench.run('$_', $run)") } 'select-only', "tpcb-like', profile => 'true";
+push @runs, sql("SELECT run_id FROM bench.run_pgio(duration => '1 s', update_pct => 50, label => 'pgio')");
+my $young = sql("SELECT run_id FROM bench.run('select-only', transactions => 5, vacuum => 'none', label => 'many')");
+my $theirs = sql("SELECT run_id FROM bench.run('select-only', transactions => 5, vacuum => 'none', label => 'many')", 'tester');
+sql("SELECT FROM bench.compare('[{\"name\": \"a\"}, {\"name\": \"b\"}]', scripts => 'select-only', repeats => 2, transactions => 5, label => 'set')")
+  foreach 1, 2;
+my $of_set = sql('SELECT count(*) FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets)');
+copies($runs[0], 'year', 365, tps => '(CASE WHEN n <= 200 THEN 1000 ELSE 800 END) + 10 * ((7 * n) % 5)');
+copies($runs[0], 'many', 30, tps => '1000 + n % 5');
+sql("UPDATE bench.runs SET created_at = created_at - interval '100 days' WHERE run_id <> $young");
+
+# What stays: the trends, and what bench.changes compares.
+my $list = join ',', @runs;
+my @figures = qw(tps latency_avg_ms latency_p99_ms cpu_us_per_transaction wal_bytes_per_transaction);
+my %kept = (
+	(map { my $figure = $_; map { ("$figure of $_" => "SELECT * FROM bench.trend('$_', '$figure')") } qw(detailed year) } @figures),
+	'figures of pgio' => "SELECT * FROM bench.trend('pgio', 'riops') UNION ALL SELECT * FROM bench.trend('pgio', 'read_p99_ms')",
+	changes => "SELECT * FROM bench.changes('year')",
+	differences => "SELECT d::text FROM bench_internal.differences(ARRAY[$runs[0]::bigint], ARRAY[$runs[1]::bigint]) d ORDER BY 1",
+	'time budget' => "SELECT * FROM bench.time_budget($runs[1])",
+	waits => "SELECT * FROM bench.top_waits($runs[1])",
+	sets => 'SELECT a.arm, a.runs, a.tps, a.latency_p99_ms FROM bench.sets s, bench.arms(s.set_id) a ORDER BY s.set_id, a.arm');
+my $values = sub { return { map { $_ => sql($kept{$_}) } keys %kept } };
+my $before = $values->();
+isnt($before->{changes}, '', 'a change in the year');
+like($before->{differences}, qr/WAL bytes/, 'differences of WAL');
+
+# Wrong arguments.
+like(error('CALL bench.prune(NULL)'), qr/22004: older_than must not be null/, 'no age');
+like(error("CALL bench.prune('1 day', NULL)"), qr/22004: keep_per_label must not be null/, 'no number');
+like(error("CALL bench.prune('-1 day')"), qr/22023: invalid value for option "older_than"/, 'a negative age');
+like(error("CALL bench.prune('1 day', -1)"), qr/22023: invalid value for option "keep_per_label": -1/, 'a negative number');
+like(error("BEGIN; CALL bench.prune('90 days'); COMMIT"), qr/2D000: invalid transaction termination/, 'it commits, which a transaction block does not allow');
+is(sql('SELECT count(*) FROM bench.runs WHERE thinned_at IS NOT NULL'), 0, 'nothing is done then');
+like(sql("SELECT DISTINCT prune FROM bench.storage WHERE table_name IN ('runs', 'run_waits')"), qr/^CALL bench\.prune\(older_than => '90 days'\)$/, 'bench.storage proposes it');
+
+# A role's own runs; a hostile path; details, in transactions of 100 runs.
+my $all = sql('SELECT count(*) FROM bench.runs');
+sql("CALL bench.prune('90 days')", 'tester');
+is(sql('SELECT string_agg(run_id::text, $$ $$) FROM bench.runs WHERE thinned_at IS NOT NULL'), $theirs, "a role thins its own runs");
+sql("SET search_path = shadows, pg_catalog; CALL bench.prune('90 days')");
+is(sql('SELECT count(*) FROM bench.runs'), $all, 'no run is deleted');
+is(sql('SELECT run_id FROM bench.runs WHERE thinned_at IS NULL'), $young, 'all that are old enough are thinned');
+is(sql("SELECT count(DISTINCT xmin::text) > 3 FROM bench.runs WHERE label = 'year'"), 't', 'in several transactions');
+is(sql(<<"SQL"), '0|0|0|0', 'details are deleted');
+SELECT (SELECT count(*) FROM bench.run_intervals WHERE run_id <> $young), (SELECT count(*) FROM bench.transactions),
+       (SELECT count(*) FROM bench.run_stacks), (SELECT count(histogram) FROM bench.runs WHERE run_id <> $young)
+         + (SELECT count(histogram) FROM bench.run_scripts WHERE run_id <> $young) + (SELECT count(histogram) FROM bench.run_statements)
+         + (SELECT count(read_histogram) FROM bench.pgio_runs) + (SELECT count(select_histogram) FROM bench.pgio_sessions)
+SQL
+is(sql("SELECT max(n) FROM (SELECT count(*) AS n FROM bench.run_server_intervals WHERE run_id <> $young GROUP BY run_id) i"), 1, 'what the server did is one interval');
+is(sql("SELECT max(interval_no) FROM bench.run_waits WHERE run_id <> $young"), 0, 'as waits are');
+my $after = $values->();
+is($after->{$_}, $before->{$_}, "as before: $_") foreach sort keys %kept;
+like(sql("SELECT bench.report($runs[0])"), qr/^intervals, histograms, stacks and log: deleted on 2/m, 'reports say so');
+like(sql("SELECT bench.report($runs[0], 'html')"), qr/intervals, histograms, stacks and log/, 'also as a page');
+is(sql("SELECT string_agg(name, ' ' ORDER BY name) FROM bench.charts($runs[0]) WHERE name IN ('tps', 'wal', 'waits', 'latencies', 'cpu')"), '', 'charts over time are gone');
+is(sql("SELECT d -> 'run' ? 'thinned_at', d -> 'tables' ? 'run_intervals' FROM (SELECT bench.export_run($runs[0])::jsonb AS d) e"), 't|f', 'exports say so');
+my $last = sql('SELECT max(thinned_at) FROM bench.runs');
+sql("CALL bench.prune('90 days')");
+is(sql('SELECT max(thinned_at) FROM bench.runs'), $last, 'again, there is nothing to do');
+
+# Old runs beyond a number; baselines, runs of open alerts, and young runs stay.
+my ($first, $second, $third) = split /\n/, sql("SELECT run_id FROM bench.runs WHERE label = 'many' AND created_at < '2020-01-01' ORDER BY run_id LIMIT 3");
+sql(<<"SQL");
+SELECT bench.set_baseline($first);
+INSERT INTO bench.alerts (alert_id, owner, job_name, job_run_id, kind, message, runs_before, runs_after)
+SELECT nextval('bench.alert_id_seq'), current_user::regrole, 'job', 1, 'slower', 'm', '{$second}', '{$third}';
+INSERT INTO bench.job_runs (job_run_id, job_id, owner, job_name, state, started_at, run_ids)
+SELECT nextval('bench.job_run_id_seq'), 1, current_user::regrole, 'job', state, '2020-01-01', run_ids
+  FROM (VALUES ('finished', '{$first}'::bigint[]), ('failed', '{}'), ('lost', '{}')) v (state, run_ids);
+SQL
+my $many = sub { return sql("SELECT string_agg(run_id::text, ' ' ORDER BY run_id) FROM bench.runs WHERE label = 'many' AND owner = current_user::regrole") };
+my @newest = split / /, $many->();
+@newest = @newest[-10 .. -1];
+# By number, the young run is the first of its label.
+unlike("@newest", qr/\b$young\b/, 'the newest runs have the highest numbers');
+sql("CALL bench.prune('90 days', 10)");
+is($many->(), join(' ', sort { $a <=> $b } $young, $first, $second, $third, @newest), 'the newest runs stay, and what is needed');
+is(sql("SELECT state FROM bench.job_runs ORDER BY job_run_id"), "finished\nlost", 'runs of jobs that have made nothing are deleted, but the last');
+sql("SELECT bench.acknowledge(alert_id) FROM bench.alerts");
+sql("CALL bench.prune('90 days', 1)");
+is($many->(), join(' ', sort { $a <=> $b } $young, $first, $newest[-1]), 'after the alert, its runs are deleted');
+is(sql("SELECT count(*), count(DISTINCT set_id), (SELECT count(*) FROM bench.sets) FROM bench.runs WHERE label = 'set'"), "$of_set|1|1", 'a set counts as one run');
+is(sql("SELECT run_id FROM bench.runs WHERE run_id = $theirs"), $theirs, 'each role has its newest runs');
+sql("CALL bench.prune('90 days', 0)", 'tester');
+is(sql("SELECT count(*) FILTER (WHERE owner = 'tester'::regrole), count(*) > 0 FROM bench.runs"), '0|t', 'a role deletes its own runs');
+
+$node->stop;
+done_testing();
