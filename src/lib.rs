@@ -84,4 +84,5 @@ pub extern "C-unwind" fn _PG_init() {
         // SAFETY: no other thread exists that could read the environment meanwhile.
         unsafe { std::env::set_var("RUST_LIB_BACKTRACE", "0") };
     }
+    backend::limits::define();
 }

@@ -13,6 +13,8 @@ pub struct Identity {
     pub database: u32,
     /// Oid of the calling role.
     pub role: u32,
+    /// Oid of the session user of the caller.
+    pub session_role: u32,
 }
 
 impl Identity {
@@ -21,6 +23,7 @@ impl Identity {
         Identity {
             database: session::database().to_u32(),
             role: session::role().to_u32(),
+            session_role: session::session_role().to_u32(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Behavior of a task's processes as server processes, for all kinds of processes.
 //!
 //! `identity` is the role and database that it connects to, `settings` copies the settings of the
-//! caller's session. `transaction` and `statement` execute SQL, `analysis` and `parameters` read it, `parallel` lets the server validate
+//! caller's session, `limits` judges what roles may ask for. `transaction` and `statement` execute SQL, `analysis` and `parameters` read it, `parallel` lets the server validate
 //! foreign keys by parallel plans, `unguarded` declares what a client calls in each transaction,
 //! `timeouts` limits statements, `usage` reads the server's counters. `interrupts` handles signals,
 //! `notices` receives what would be sent to a client, `events` and `alarm` wait for sockets and
@@ -27,6 +27,7 @@ pub mod horizon;
 pub mod identity;
 #[allow(unsafe_code)]
 pub mod interrupts;
+pub mod limits;
 pub mod notices;
 #[allow(unsafe_code)]
 pub mod parallel;

@@ -110,6 +110,14 @@ pub enum Error {
         /// Least `max_connections` with which the clients could be backends instead.
         connections: Option<i64>,
     },
+    /// A run asks for more than a limit of its role, or has reached it.
+    #[error("{what} exceeds limit \"{setting}\" ({limit})")]
+    LimitExceeded {
+        what: String,
+        setting: &'static str,
+        limit: String,
+        role: String,
+    },
     /// Figures of single commands would take too much shared memory.
     #[error(
         "option \"per_statement\" needs {megabytes} MB of shared memory for {commands} commands \
@@ -336,6 +344,7 @@ impl Error {
             },
             Error::UndefinedVariables { .. } => Sqlstate::ERRCODE_UNDEFINED_PARAMETER,
             Error::WorkerSlots { .. } => Sqlstate::ERRCODE_INSUFFICIENT_RESOURCES,
+            Error::LimitExceeded { .. } => Sqlstate::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
             Error::CommandHistograms { .. } => Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Error::CounterMemory { .. } => Sqlstate::ERRCODE_OUT_OF_MEMORY,
             Error::Connections { .. } => Sqlstate::ERRCODE_TOO_MANY_CONNECTIONS,
@@ -410,6 +419,9 @@ impl Error {
             Error::Unmet { outcomes, .. } => Some(condition::lines(outcomes)),
             Error::WorkerSlots { limit, .. } => Some(format!(
                 "\"max_worker_processes\" is {limit}; other workers use some of them."
+            )),
+            Error::LimitExceeded { role, .. } => Some(format!(
+                "It is the limit of role \"{role}\" in this database."
             )),
             Error::CommandHistograms { limit, .. } => Some(format!("The limit is {limit} MB.")),
             Error::CounterMemory { bytes } => {
@@ -517,6 +529,10 @@ impl Error {
             Error::CounterMemory { .. } => {
                 Some("Use fewer scripts or clients, or fewer workers in mode libpq.".into())
             }
+            Error::LimitExceeded { setting, .. } => Some(format!(
+                "A superuser, or a role with the SET privilege on the parameter, can change it: ALTER ROLE ... SET \
+                 {setting}, ALTER DATABASE ... SET, or the configuration file."
+            )),
             Error::CommandHistograms { .. } => Some(
                 "Use fewer scripts or clients, or fewer workers in mode libpq, or leave the option \
                  out."

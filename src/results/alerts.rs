@@ -131,7 +131,7 @@ pub fn acknowledge(alert_id: i64, state: &str, comment: Option<&str>) -> Result<
                     WHERE a.alert_id = $1 AND ($2 OR a.owner = $3) FOR UPDATE),
                baseline AS (
                    UPDATE bench.runs r SET is_baseline = ($4 = 'expected') FROM alert a
-                    WHERE r.run_id = a.run_id AND 'expected' IN ($4, a.state))
+                    WHERE r.run_id = a.run_id AND ($2 OR r.owner = $3) AND 'expected' IN ($4, a.state))
                UPDATE bench.alerts b SET state = $4, comment = coalesce($5, b.comment), state_at = now() FROM alert a
                 WHERE b.alert_id = a.alert_id
             RETURNING b.alert_id";

@@ -7,6 +7,7 @@ use super::script::ScriptSpec;
 use crate::backend::call::Choice;
 use crate::backend::identity::Identity;
 use crate::backend::interrupts::check_for_interrupts;
+use crate::backend::limits::Asked;
 use crate::backend::settings::{self, ClientSetting, Settings};
 use crate::check::US_PER_SECOND;
 use crate::error::Result;
@@ -163,6 +164,23 @@ impl RunSpec {
     /// The longest time until the run is steady, in microseconds.
     pub fn max_warmup_us(&self) -> i64 {
         self.run.max_warmup_s.map_or(0, us)
+    }
+
+    /// What it asks for.
+    pub fn asked(&self) -> Asked {
+        let run = &self.run;
+        let is_logged = self
+            .log
+            .as_ref()
+            .is_some_and(|log| log.aggregate_s.is_none() && log.sampling_rate.is_none());
+        let transactions = run.transactions_per_client.filter(|_| is_logged);
+        let warmup_s = run.max_warmup_s.unwrap_or(run.warmup_s);
+        Asked {
+            clients: self.clients() as u32,
+            duration_s: run.duration_s.map(|duration_s| duration_s + warmup_s),
+            rows_logged: transactions.map(|n| (n as u64).saturating_mul(self.clients() as u64)),
+            profile: run.profile,
+        }
     }
 
     /// Length of the intervals that are stored, in microseconds.

@@ -2,8 +2,8 @@
 //! an object with part 0 alone, and advisory locks, which any role can take, are of another type. A role
 //! can therefore not block others.
 //!
-//! `pg_locks` shows them with the type `object`, the OID of a table as `classid`, the number of its row
-//! as `objid`, and the part as `objsubid`; `bench_internal.is_locked` finds those of part 1. `objid` has
+//! `pg_locks` shows them with the type `object`, or `userlock` where they count runs, the OID of a table as `classid`,
+//! the number of its row as `objid`, and the part as `objsubid`; `bench_internal.is_locked` finds those of part 1. `objid` has
 //! the lower 32 bits of a number. Two rows whose numbers differ by a multiple of 2^32 share a lock: one
 //! of them is refused as in progress while the other one is.
 
@@ -26,6 +26,10 @@ pub enum Object {
     Imports(pg_sys::Oid),
     /// The tables of a schema that loaders of a kind create, by a loader; each kind has a part.
     Tables(pg_sys::Oid, u16),
+    /// A run of a session user, by its coordinator. Those of other runs have it, too.
+    Run(pg_sys::Oid),
+    /// The right of a coordinator to count these.
+    Count(pg_sys::Oid),
 }
 
 /// When a lock is released at the latest.
@@ -42,7 +46,7 @@ impl Object {
     pub fn lock(self, now: InTransaction, until: Until, wait: bool) -> Result<bool> {
         let tag = self.tag(now)?;
         // SAFETY: in a transaction, whose abort cleans up after an error of a wait.
-        let taken = unsafe { pg_sys::LockAcquire(&tag, MODE, until == Until::Exit, !wait) };
+        let taken = unsafe { pg_sys::LockAcquire(&tag, self.mode(), until == Until::Exit, !wait) };
         Ok(taken != pg_sys::LockAcquireResult::LOCKACQUIRE_NOT_AVAIL)
     }
 
@@ -50,8 +54,34 @@ impl Object {
     pub fn unlock(self, now: InTransaction) -> Result<()> {
         let tag = self.tag(now)?;
         // SAFETY: a lock that is not held is a warning.
-        unsafe { pg_sys::LockRelease(&tag, MODE, true) };
+        unsafe { pg_sys::LockRelease(&tag, self.mode(), true) };
         Ok(())
+    }
+
+    /// Number of processes that have locked it.
+    pub fn holders(self, now: InTransaction) -> Result<usize> {
+        let tag = self.tag(now)?;
+        let parts = |tag: &pg_sys::LOCKTAG| {
+            let numbers = [tag.locktag_field1, tag.locktag_field2, tag.locktag_field3];
+            (tag.locktag_type, numbers, tag.locktag_field4)
+        };
+        // SAFETY: a copy of the server's locks, with as many elements as it says.
+        let locks = unsafe {
+            let data = pg_sys::GetLockStatusData();
+            std::slice::from_raw_parts((*data).locks, (*data).nelements as usize)
+        };
+        let held = locks.iter().filter(|lock| lock.holdMask != 0);
+        Ok(held
+            .filter(|lock| parts(&lock.locktag) == parts(&tag))
+            .count())
+    }
+
+    fn mode(self) -> pg_sys::LOCKMODE {
+        let mode = match self {
+            Object::Run(_) => pg_sys::ShareLock,
+            _ => pg_sys::ExclusiveLock,
+        };
+        mode as pg_sys::LOCKMODE
     }
 
     fn tag(self, now: InTransaction) -> Result<pg_sys::LOCKTAG> {
@@ -62,17 +92,25 @@ impl Object {
             Object::Teardown(run_id) => (table(c"runs")?, run_id as u32, 1),
             Object::Imports(role) => (table(c"runs")?, role.to_u32(), 2),
             Object::Tables(schema, part) => (pg_sys::NamespaceRelationId, schema.to_u32(), part),
+            Object::Run(role) => (pg_sys::AuthIdRelationId, role.to_u32(), 1),
+            Object::Count(role) => (pg_sys::AuthIdRelationId, role.to_u32(), 2),
+        };
+        // Roles belong to all databases. A standby allows no such lock of an object, but of this type.
+        let (database, kind) = match self {
+            Object::Run(_) | Object::Count(_) => (0, pg_sys::LockTagType::LOCKTAG_USERLOCK),
+            _ => {
+                let database = session::database().to_u32();
+                (database, pg_sys::LockTagType::LOCKTAG_OBJECT)
+            }
         };
         Ok(pg_sys::LOCKTAG {
-            locktag_field1: session::database().to_u32(),
+            locktag_field1: database,
             locktag_field2: class.to_u32(),
             locktag_field3: number,
             locktag_field4: part,
-            locktag_type: pg_sys::LockTagType::LOCKTAG_OBJECT as u8,
+            locktag_type: kind as u8,
             // Of the server's other method, an aborted transaction would release those of the process.
             locktag_lockmethodid: pg_sys::USER_LOCKMETHOD as u8,
         })
     }
 }
-
-const MODE: pg_sys::LOCKMODE = pg_sys::ExclusiveLock as pg_sys::LOCKMODE;

@@ -83,6 +83,12 @@ pub fn set(
     }
 }
 
+/// Lets no other settings have names that begin with a prefix and a dot.
+pub fn reserve_settings(prefix: &CStr) {
+    // SAFETY: the text ends in a zero byte, and is copied.
+    unsafe { pg_sys::MarkGUCPrefixReserved(prefix.as_ptr()) };
+}
+
 /// Whether a setting is on.
 pub fn is_on(name: &CStr) -> bool {
     setting(name).as_deref() == Some("on")
@@ -170,6 +176,12 @@ pub fn accept_changes(_: InTransaction) {
 pub fn role() -> pg_sys::Oid {
     // SAFETY: a process that runs SQL has one.
     unsafe { pg_sys::GetUserId() }
+}
+
+/// Oid of the session user, who has connected or was made it by a superuser.
+pub fn session_role() -> pg_sys::Oid {
+    // SAFETY: as above.
+    unsafe { pg_sys::GetSessionUserId() }
 }
 
 /// Name of the current role; empty outside of a transaction. Raises an error if the role has just

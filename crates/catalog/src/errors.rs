@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// SQLSTATEs by their names in the server.
-const SQLSTATES: [(&str, &str); 29] = [
+const SQLSTATES: [(&str, &str); 30] = [
     ("ASSERT_FAILURE", "P0004"),
     ("CANT_CHANGE_RUNTIME_PARAM", "55P02"),
     ("CHARACTER_NOT_IN_REPERTOIRE", "22021"),
+    ("CONFIGURATION_LIMIT_EXCEEDED", "53400"),
     ("DISK_FULL", "53100"),
     ("FEATURE_NOT_SUPPORTED", "0A000"),
     ("INSUFFICIENT_PRIVILEGE", "42501"),

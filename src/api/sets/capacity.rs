@@ -78,14 +78,20 @@ impl CapacityOptions {
             planned_runs: None,
             value_sets: super::drawn_sets(std::iter::once(&spec))?,
         };
-        super::begin(new, Progress::default(), horizon, |set| {
-            let set_id = set.id;
-            let found = search.perform(set, spec, Vec::new())?;
-            Ok(SetResult {
-                rows: (found.rows, set_id),
-                result: found.result,
-            })
-        })
+        super::begin(
+            new,
+            vec![spec.asked()],
+            Progress::default(),
+            horizon,
+            |set| {
+                let set_id = set.id;
+                let found = search.perform(set, spec, Vec::new())?;
+                Ok(SetResult {
+                    rows: (found.rows, set_id),
+                    result: found.result,
+                })
+            },
+        )
     }
 
     /// Checks the options that only a search has, and gives the run without a rate.

@@ -67,9 +67,13 @@ impl CompareOptions {
         }
         let planned = comparison.plan().len();
         let new = series.new_set(SetKind::Compare, &self.run, series.document(), planned)?;
-        super::begin(new, Progress::of(&self.run)?, horizon, |set| {
-            comparison.perform(set, Outcomes::default())
-        })
+        super::begin(
+            new,
+            series.asked(),
+            Progress::of(&self.run)?,
+            horizon,
+            |set| comparison.perform(set, Outcomes::default()),
+        )
     }
 }
 

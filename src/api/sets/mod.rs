@@ -22,6 +22,7 @@ use super::progress::Progress;
 use super::run::perform;
 use super::warnings;
 use crate::backend::horizon::Horizon;
+use crate::backend::limits::Asked;
 use crate::clock;
 use crate::error::{Error, OrRaise, Result, catch};
 use crate::results::sets::{self, Change};
@@ -77,9 +78,10 @@ pub(super) struct Resumed {
     pub verdict: Option<String>,
 }
 
-/// Drives a new set: stores its row, lets `body` make its runs, and stores how it ended.
+/// Drives a new set: stores its row, lets `body` make its runs, and stores how it ended. Its runs ask for these.
 pub(super) fn begin<T>(
     new: NewSet,
+    asked: Vec<Asked>,
     progress: Progress,
     horizon: &Horizon,
     body: impl FnOnce(&mut Set<'_>) -> Result<SetResult<T>>,
@@ -98,7 +100,7 @@ pub(super) fn begin<T>(
         // The number comes first: without the lock, the set would seem to be lost.
         let set_id = set_writer::write(Change::Number, horizon)?;
         require_lock(set_id)?;
-        set_writer::write(Change::Begin { set_id, set: new }, horizon)?;
+        set_writer::begin(set_id, new, asked, horizon)?;
         Some(set_id)
     };
     drive(id, planned, progress, horizon, body).map(|(rows, _)| rows)

@@ -6,11 +6,12 @@ use super::{Set, SetResult};
 use crate::api::launch::require_writable;
 use crate::api::run::conclude;
 use crate::api::warnings;
+use crate::backend::limits::Asked;
 use crate::check::{self, Seed, list};
 use crate::error::Result;
 use crate::options::Stored;
 use crate::results::sets::StoredSet;
-use crate::run::{Mode, ReadSets, RunOptions, Vacuum};
+use crate::run::{Mode, ReadSets, RunOptions, RunSpec, Vacuum};
 use crate::security;
 use pgrx::prelude::*;
 use selfbench_model::{DrawnSet, NewSet, SetKind};
@@ -121,6 +122,12 @@ impl Series {
             planned_runs: Some(planned as i32),
             value_sets: self.drawn_sets()?,
         })
+    }
+
+    /// What its runs ask for.
+    pub fn asked(&self) -> Vec<Asked> {
+        let specs = self.arms.iter().filter_map(|arm| arm.spec.as_ref());
+        specs.map(RunSpec::asked).collect()
     }
 
     /// The value sets that its scripts draw from.

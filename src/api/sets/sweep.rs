@@ -89,7 +89,8 @@ impl SweepOptions {
         let new = sweep
             .series
             .new_set(SetKind::Sweep, &self.run, document, planned)?;
-        super::begin(new, Progress::of(&self.run)?, horizon, |set| {
+        let asked = sweep.series.asked();
+        super::begin(new, asked, Progress::of(&self.run)?, horizon, |set| {
             sweep.perform(set, Outcomes::default())
         })
     }

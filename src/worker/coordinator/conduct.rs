@@ -10,6 +10,7 @@ use crate::backend::interrupts::{
     asked_to_end, check_for_interrupts, end_task_if_canceled, enter_canceling, enter_cooperative,
     leave_canceling, was_terminated,
 };
+use crate::backend::limits::{Limited, Limits};
 use crate::backend::transaction::abort;
 use crate::clock;
 use crate::error::{Error, Result, catch};
@@ -29,6 +30,8 @@ use std::mem::replace;
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
+/// Time that transactions have to end after the longest duration, in a run that has one.
+const LATE_NS: u64 = 10_000_000_000;
 /// Time between telling clients the end of a warm-up until steady and that end.
 const NOTICE_NS: u64 = 10_000_000;
 
@@ -38,6 +41,8 @@ pub struct Conductor<'r> {
     pub segment: &'r Segment,
     /// Specification of the run.
     pub spec: &'r RunSpec,
+    /// Limits of its role.
+    pub limits: &'r Limits,
     /// Whether it is stored.
     pub stores: bool,
     /// The processes of its clients.
@@ -184,6 +189,7 @@ impl Conductor<'_> {
         // A rest before the deadline that is too short for a rate belongs to the interval before.
         let short_ns = (interval_ns as f64 * SHORT) as u64;
         let mut next = header.measure_ns.load(Relaxed).saturating_add(interval_ns);
+        let limit_ns = self.limit_ns();
         loop {
             let mut workers = self.segment.workers();
             let have_ended = workers.all(|worker| worker.state() >= WorkerState::Done);
@@ -200,6 +206,10 @@ impl Conductor<'_> {
             if have_ended {
                 self.end(collector);
                 return Ok(None);
+            }
+            if now >= limit_ns {
+                let what = "duration of the run";
+                return Err(self.limits.exceeded(Limited::Duration, what.into()));
             }
             if let Some(ended) = warming_up.as_mut().and_then(|warm_up| warm_up.look(now)) {
                 warming_up = None;
@@ -249,10 +259,20 @@ impl Conductor<'_> {
             check_for_interrupts();
             let look_ns = warming_up.as_ref().map_or(u64::MAX, WarmingUp::due_ns);
             let due_ns = collector.due_ns().min(self.telemetry.due_ns());
-            let wake_ns = next.min(due_ns).min(look_ns);
+            let wake_ns = next.min(due_ns).min(look_ns).min(limit_ns);
             let left_ns = wake_ns.saturating_sub(clock::now_ns());
             latch::wait(Duration::from_nanos(left_ns), WaitEvent::Interval);
         }
+    }
+
+    /// Clock reading at which the limit of the duration ends the run.
+    fn limit_ns(&self) -> u64 {
+        let Some(most_s) = self.limits.most(Limited::Duration) else {
+            return u64::MAX;
+        };
+        let late_ns = self.spec.duration_us().map_or(0, |_| LATE_NS);
+        let begin_ns = self.segment.header().start_ns.load(Relaxed);
+        begin_ns + u64::from(most_s) * 1_000_000_000 + late_ns
     }
 
     /// Starts to collect and observe, if it is known from when on transactions count.

@@ -3,6 +3,7 @@
 //! Clients only write to shared memory. The coordinator stores the entries when a ring is half
 //! full, from time to time, and at the end.
 
+use crate::backend::limits::{Limited, Limits};
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::results::log;
@@ -30,6 +31,9 @@ pub fn room(workers: usize) -> usize {
 pub struct Logbook {
     run_id: i64,
     stores: bool,
+    limits: Limits,
+    /// Rows that are stored.
+    rows: u64,
     /// Converts a clock reading to microseconds since 1970.
     epoch_us: i64,
     format: LogFormat,
@@ -57,6 +61,7 @@ impl Logbook {
     pub fn open(
         spec: &RunSpec,
         log: &LogSpec,
+        limits: &Limits,
         run_id: i64,
         stores: bool,
         start_ns: u64,
@@ -93,6 +98,8 @@ impl Logbook {
         Ok(Logbook {
             run_id,
             stores: stores && log.aggregate_s.is_none(),
+            limits: limits.clone(),
+            rows: 0,
             epoch_us,
             format,
             files,
@@ -164,10 +171,24 @@ impl Logbook {
                 rows.push(logged);
             }
         }
-        if self.stores {
-            log::store(self.run_id, rows)?;
+        if !self.stores {
+            return Ok(());
         }
-        Ok(())
+        let left = match self.limits.most(Limited::RowsLogged) {
+            None => usize::MAX,
+            Some(most) => (u64::from(most) - self.rows) as usize,
+        };
+        let is_beyond = rows.len() > left;
+        rows.truncate(left);
+        self.rows += rows.len() as u64;
+        log::store(self.run_id, rows)?;
+        match is_beyond {
+            false => Ok(()),
+            true => {
+                let what = "number of transactions in the log";
+                Err(self.limits.exceeded(Limited::RowsLogged, what.into()))
+            }
+        }
     }
 
     /// Takes the remaining entries after the clients have ended.

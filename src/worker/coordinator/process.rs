@@ -9,6 +9,7 @@ use super::statements;
 use super::tables::{self, RunTables};
 use crate::backend::identity::connect;
 use crate::backend::interrupts::{enter_canceling, enter_cooperative};
+use crate::backend::limits::{self, Limits};
 use crate::backend::settings;
 use crate::backend::transaction::{abort, transaction};
 use crate::clock;
@@ -31,15 +32,23 @@ use std::sync::atomic::Ordering::*;
 #[allow(unsafe_code)] // for the name
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_coordinator_main(argument: pg_sys::Datum) {
+    let of_files = limits::of_files();
     attach::perform(argument, "its coordinator", |segment| {
         let spec: RunSpec = segment.spec()?;
         connect(spec.identity);
         show(segment.header(), "preparing");
-        coordinate(segment, &spec)
+        let limits = Limits::of(spec.identity, of_files)?;
+        limits.require(&spec.asked())?;
+        limits.enter(spec.identity)?;
+        let outcome = catch(|| coordinate(segment, &spec, &limits));
+        abort();
+        // The next run of its caller does not count with it. Without that, the end of this process is what counts.
+        let _ = limits::leave(spec.identity);
+        outcome
     });
 }
 
-fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
+fn coordinate(segment: &'static Segment, spec: &RunSpec, limits: &Limits) -> Result<Reply> {
     let header = segment.header();
     transaction(|| {
         settings::apply(&spec.settings)?;
@@ -73,7 +82,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
     enter_cooperative();
     enter_canceling();
     if !has_statements {
-        return perform(segment, spec, database, tables, run, stores);
+        return perform(segment, spec, limits, database, tables, run, stores);
     }
     if header.stop() != Stop::No {
         return Err(Error::Canceled {
@@ -87,7 +96,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
         store::begin(&run)?;
     }
     let outcome = match caught(segment, || statements::set_up(segment, spec, run_id)) {
-        Ok(()) => catch(|| perform(segment, spec, database, tables, run, stores)),
+        Ok(()) => catch(|| perform(segment, spec, limits, database, tables, run, stores)),
         Err(error) => {
             store_failure(segment, run, stores, &error);
             Err(error)
@@ -136,6 +145,7 @@ fn with_failures(outcome: Result<Reply>, mut failures: Vec<String>, run_id: i64)
 fn perform(
     segment: &'static Segment,
     spec: &RunSpec,
+    limits: &Limits,
     mut database: Database,
     tables: Option<RunTables>,
     mut run: Run,
@@ -189,6 +199,7 @@ fn perform(
             Some(log) => Some(Logbook::open(
                 spec,
                 log,
+                limits,
                 run.run_id,
                 stores,
                 clock::now_ns(),
@@ -205,6 +216,7 @@ fn perform(
             let conductor = Conductor {
                 segment,
                 spec,
+                limits,
                 stores,
                 clients: &clients,
                 logbook,

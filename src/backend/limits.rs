@@ -1,0 +1,301 @@
+//! Limits of what roles may ask of runs: settings that only superusers change.
+//!
+//! A new worker judges before it takes over settings of its caller, so neither a startup packet nor SET reaches it. Its
+//! own settings are not asked either: of a value that the library refuses when it defines a setting, the server only
+//! warns. A worker reads what the configuration files say before it connects, and then what ALTER ROLE and ALTER DATABASE
+//! have stored, for the session user and the current role of the call. The stricter of both holds.
+
+use super::identity::Identity;
+use super::transaction::transaction;
+use crate::error::{Error, Result};
+use crate::query;
+use crate::security::with_pinned_settings;
+use crate::state::lock::{Object, Until};
+use crate::state::session;
+use crate::state::transaction::InTransaction;
+use pgrx::pg_sys;
+use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString};
+
+/// What is limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limited {
+    /// Clients of a run.
+    Clients,
+    /// Seconds of a run, its warm-up included.
+    Duration,
+    /// Transactions that the log of a run has.
+    RowsLogged,
+    /// Runs in progress of a session user, in all databases.
+    ConcurrentRuns,
+    /// Profiles.
+    Profile,
+}
+
+/// A setting that is a limit.
+struct Setting {
+    limited: Limited,
+    name: &'static CStr,
+    description: &'static CStr,
+    value: Value,
+}
+
+enum Value {
+    /// A number, or -1 for no limit.
+    Number(GucSetting<i32>, GucFlags),
+    /// Whether it is allowed.
+    Allowed(GucSetting<bool>),
+}
+
+impl Value {
+    const fn number(unit: GucFlags) -> Value {
+        Value::Number(GucSetting::<i32>::new(-1), unit)
+    }
+}
+
+/// All limits.
+static SETTINGS: [Setting; 5] = [
+    Setting {
+        limited: Limited::Clients,
+        name: c"pg_selfbench.max_clients",
+        description: c"Sets the maximum number of clients of a run.",
+        value: Value::number(GucFlags::empty()),
+    },
+    Setting {
+        limited: Limited::Duration,
+        name: c"pg_selfbench.max_duration",
+        description: c"Sets the maximum duration of a run, including its warm-up.",
+        value: Value::number(GucFlags::UNIT_S),
+    },
+    Setting {
+        limited: Limited::RowsLogged,
+        name: c"pg_selfbench.max_rows_logged",
+        description: c"Sets the maximum number of transactions in the log of a run.",
+        value: Value::number(GucFlags::empty()),
+    },
+    Setting {
+        limited: Limited::ConcurrentRuns,
+        name: c"pg_selfbench.max_concurrent_runs",
+        description: c"Sets the maximum number of runs of a session user at the same time.",
+        value: Value::number(GucFlags::empty()),
+    },
+    Setting {
+        limited: Limited::Profile,
+        name: c"pg_selfbench.allow_profile",
+        description: c"Allows runs with a profile.",
+        value: Value::Allowed(GucSetting::<bool>::new(true)),
+    },
+];
+
+/// Defines the settings, when the library is loaded.
+pub fn define() {
+    for Setting {
+        name,
+        description,
+        value,
+        ..
+    } in &SETTINGS
+    {
+        let context = GucContext::Suset;
+        match value {
+            Value::Number(value, unit) => {
+                let long = c"-1 means no limit.";
+                let max = i32::MAX;
+                GucRegistry::define_int_guc(
+                    name,
+                    description,
+                    long,
+                    value,
+                    -1,
+                    max,
+                    context,
+                    *unit,
+                );
+            }
+            Value::Allowed(value) => {
+                let flags = GucFlags::empty();
+                GucRegistry::define_bool_guc(name, description, c"", value, context, flags);
+            }
+        }
+    }
+    session::reserve_settings(c"pg_selfbench");
+}
+
+impl Setting {
+    /// Its value in this process: the greatest number that is allowed; `None` is no limit.
+    fn limit(&self) -> Option<u32> {
+        match &self.value {
+            Value::Number(value, _) => u32::try_from(value.get()).ok(),
+            Value::Allowed(value) => (!value.get()).then_some(0),
+        }
+    }
+
+    /// The same with a stored value.
+    fn limit_with(&self, now: InTransaction, value: &str) -> Result<Option<u32>> {
+        let value = CString::new(value).unwrap_or_default();
+        session::with_settings(now, &[(self.name, &value)], || Ok(self.limit()))
+    }
+
+    fn name(&self) -> &'static str {
+        self.name.to_str().unwrap_or_default()
+    }
+
+    /// A value as messages show it.
+    fn shown(&self, limit: u32) -> String {
+        match &self.value {
+            Value::Number(_, unit) if unit.contains(GucFlags::UNIT_S) => format!("{limit} s"),
+            Value::Number(..) => limit.to_string(),
+            Value::Allowed(_) => "off".into(),
+        }
+    }
+}
+
+/// What a run asks for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Asked {
+    /// Number of clients.
+    pub clients: u32,
+    /// Seconds, with the longest warm-up; `None`: until its transactions are done.
+    pub duration_s: Option<f64>,
+    /// Number of transactions in its log, if it is known.
+    pub rows_logged: Option<u64>,
+    /// Whether it has a profile.
+    pub profile: bool,
+}
+
+/// The limits of the configuration files, in their order.
+#[derive(Clone, Copy, Debug)]
+pub struct OfFiles([Option<u32>; SETTINGS.len()]);
+
+/// Reads them in a worker that has not connected yet.
+pub fn of_files() -> OfFiles {
+    OfFiles(SETTINGS.each_ref().map(Setting::limit))
+}
+
+/// The limits of a call.
+#[derive(Clone, Debug)]
+pub struct Limits([Option<Limit>; SETTINGS.len()]);
+
+/// A limit, and the role whose it is.
+#[derive(Clone, Debug)]
+struct Limit {
+    most: u32,
+    role: String,
+}
+
+impl Limits {
+    /// The limits of a call with that identity, in a worker that has connected and taken over nothing of its caller.
+    ///
+    /// # Errors
+    /// If a stored value is not valid.
+    pub fn of(identity: Identity, files: OfFiles) -> Result<Limits> {
+        // Of values with the same name, the last one counts: the order is that in which a session applies them.
+        let sql = format!(
+            "SELECT pg_get_userbyid(r.role)::text,
+                    (SELECT jsonb_object_agg(lower(split_part(c.line, '=', 1)), substr(c.line, strpos(c.line, '=') + 1)
+                                             ORDER BY s.setrole <> 0, s.setdatabase <> 0, c.n)::text
+                       FROM pg_db_role_setting s, unnest(s.setconfig) WITH ORDINALITY c (line, n)
+                      WHERE s.setrole IN (0, r.role) AND s.setdatabase IN (0, {}) AND lower(c.line) LIKE 'pg\\_selfbench.%')
+               FROM unnest('{{{},{}}}'::oid[]) WITH ORDINALITY r (role, n)
+              ORDER BY r.n",
+            identity.database, identity.session_role, identity.role
+        );
+        transaction(|| {
+            let now = InTransaction::current()?;
+            let mut limits = [const { None::<Limit> }; SETTINGS.len()];
+            for row in with_pinned_settings(|| query::rows_of_texts(&sql))? {
+                let [Some(role), stored] = row.as_slice() else {
+                    continue;
+                };
+                let stored = stored.as_deref().unwrap_or("{}");
+                let stored: BTreeMap<String, String> = serde_json::from_str(stored)
+                    .map_err(|e| Error::Limit(format!("cannot read limits: {e}")))?;
+                for ((setting, limit), of_files) in SETTINGS.iter().zip(&mut limits).zip(files.0) {
+                    let most = match stored.get(setting.name()) {
+                        None => of_files,
+                        Some(value) => setting.limit_with(now, value)?,
+                    };
+                    let is_stricter =
+                        |most: &u32| limit.as_ref().is_none_or(|limit| *most < limit.most);
+                    if let Some(most) = most.filter(is_stricter) {
+                        let role = role.clone();
+                        *limit = Some(Limit { most, role });
+                    }
+                }
+            }
+            Ok(Limits(limits))
+        })
+    }
+
+    /// The greatest number that is allowed; `None` is no limit.
+    pub fn most(&self, limited: Limited) -> Option<u32> {
+        self.limit(limited).map(|(_, limit)| limit.most)
+    }
+
+    /// Error of what exceeds a limit, in words.
+    pub fn exceeded(&self, limited: Limited, what: String) -> Error {
+        match self.limit(limited) {
+            None => Error::Limit(what),
+            Some((setting, limit)) => Error::LimitExceeded {
+                what,
+                setting: setting.name(),
+                limit: setting.shown(limit.most),
+                role: limit.role.clone(),
+            },
+        }
+    }
+
+    /// Fails if a run asks for more than is allowed.
+    pub fn require(&self, asked: &Asked) -> Result<()> {
+        let fails = |limited, number: f64, what: String| match self.most(limited) {
+            Some(most) if number > f64::from(most) => Err(self.exceeded(limited, what)),
+            _ => Ok(()),
+        };
+        let clients = asked.clients;
+        let what = format!("number of clients ({clients})");
+        fails(Limited::Clients, f64::from(clients), what)?;
+        let seconds = asked.duration_s.unwrap_or_default();
+        let what = format!("duration of the run with its warm-up ({seconds} s)");
+        fails(Limited::Duration, seconds, what)?;
+        let rows = asked.rows_logged.unwrap_or_default();
+        let what = format!("number of transactions in the log ({rows})");
+        fails(Limited::RowsLogged, rows as f64, what)?;
+        fails(
+            Limited::Profile,
+            f64::from(u8::from(asked.profile)),
+            "option \"profile\"".into(),
+        )
+    }
+
+    fn limit(&self, limited: Limited) -> Option<(&'static Setting, &Limit)> {
+        let mut both = SETTINGS.iter().zip(&self.0);
+        let (setting, limit) = both.find(|(setting, _)| setting.limited == limited)?;
+        Some((setting, limit.as_ref()?))
+    }
+
+    /// Counts a run among those of its session user, until this process [leaves](leave) or exits. Two that begin at the
+    /// same time count one after the other.
+    pub fn enter(&self, identity: Identity) -> Result<()> {
+        let user = pg_sys::Oid::from(identity.session_role);
+        transaction(|| {
+            let now = InTransaction::current()?;
+            Object::Count(user).lock(now, Until::TransactionEnd, true)?;
+            if let Some(most) = self.most(Limited::ConcurrentRuns) {
+                let runs = Object::Run(user).holders(now)? + 1;
+                if runs > most as usize {
+                    let what = format!("number of runs at the same time ({runs})");
+                    return Err(self.exceeded(Limited::ConcurrentRuns, what));
+                }
+            }
+            Object::Run(user).lock(now, Until::Exit, true).map(drop)
+        })
+    }
+}
+
+/// Ends what [`Limits::enter`] has begun.
+pub fn leave(identity: Identity) -> Result<()> {
+    let user = pg_sys::Oid::from(identity.session_role);
+    transaction(|| Object::Run(user).unlock(InTransaction::current()?))
+}
