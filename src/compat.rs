@@ -13,6 +13,13 @@ pub const BYPASS_ROLE_LOGIN_CHECK: u32 = 0;
 #[cfg(any(feature = "pg17", feature = "pg18"))]
 pub const BYPASS_ROLE_LOGIN_CHECK: u32 = pg_sys::BGWORKER_BYPASS_ROLELOGINCHECK;
 
+/// The privilege to become a role by SET ROLE.
+#[cfg(feature = "pg15")]
+pub const BECOME_ROLE: &str = "MEMBER";
+/// The privilege to become a role by SET ROLE.
+#[cfg(any(feature = "pg16", feature = "pg17", feature = "pg18"))]
+pub const BECOME_ROLE: &str = "SET";
+
 /// The number of a wait event: extensions have no names for theirs.
 #[cfg(any(feature = "pg15", feature = "pg16"))]
 pub fn wait_event(_name: &CStr) -> u32 {

@@ -5,6 +5,7 @@
 //! not write the result tables. Meanwhile `search_path` is pinned, so that no object of the caller
 //! can be called.
 
+use crate::compat;
 use crate::error::{Error, Result};
 use crate::query;
 use crate::state::session;
@@ -156,6 +157,37 @@ pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
         .ok_or(Error::ExtensionDropped)?;
         session::with_role(InTransaction::current()?, owner, body)
     })
+}
+
+/// Runs `body` as a role, in a security-restricted operation: functions that it calls have that role's rights
+/// alone, even in the session of a superuser that has become it by SET ROLE.
+///
+/// Must be called in a transaction. If `body` raises an error, the abort of the transaction restores
+/// the identity.
+pub fn restricted<T>(role: pg_sys::Oid, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    session::restricted(InTransaction::current()?, role, body)
+}
+
+/// Fails unless the current role may become another one by SET ROLE.
+///
+/// Must be called in a transaction.
+pub fn require_role(role: pg_sys::Oid) -> Result<()> {
+    let (name, may) = with_pinned_settings(|| {
+        query::first_two_values::<String, bool>(
+            "SELECT r.rolname::text, pg_has_role(current_user, r.oid, $2) FROM pg_roles r WHERE r.oid = $1",
+            &[role.into(), compat::BECOME_ROLE.into()],
+        )
+    })?;
+    match (name, may) {
+        (Some(_), Some(true)) => Ok(()),
+        (Some(name), _) => Err(Error::Denied {
+            what: format!("role \"{name}\""),
+            hint: "Only roles that you may become by SET ROLE are possible.".into(),
+        }),
+        (None, _) => Err(Error::UnknownRole {
+            role: role.to_u32(),
+        }),
+    }
 }
 
 /// Grants a role the privileges on the extension that it needs. The caller must have the privileges

@@ -5,16 +5,17 @@ use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::backend::interrupts::check_for_interrupts;
 use crate::capture;
-use crate::capture::statistics::{Source, current_role, window};
+use crate::capture::statistics::{Source, window};
 use crate::capture::store::Row;
 use crate::check;
 use crate::clock;
+use crate::error::{Error, Result};
 use crate::latch::{self, WaitEvent};
+use crate::security::{require_role, restricted};
 use crate::server;
 use crate::state::session;
 use pgrx::datum::Interval;
 use pgrx::prelude::*;
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The most statements of a capture: a run has so many scripts at most.
@@ -25,6 +26,7 @@ const TICK: Duration = Duration::from_secs(1);
 type Rows = TableIterator<
     'static,
     (
+        name!(role, String),
         name!(statement_no, i32),
         name!(calls, i64),
         name!(time_share, Option<f64>),
@@ -35,9 +37,16 @@ type Rows = TableIterator<
     ),
 >;
 
-fn rows(rows: Vec<Row>) -> Rows {
-    TableIterator::new(rows.into_iter().map(|row| {
+/// Rows of a workload of the current role, with its name.
+fn of_current_role(rows: Vec<Row>) -> Vec<(String, Row)> {
+    let role = server::role_name();
+    rows.into_iter().map(|row| (role.clone(), row)).collect()
+}
+
+fn rows(rows: Vec<(String, Row)>) -> Rows {
+    TableIterator::new(rows.into_iter().map(|(role, row)| {
         (
+            role,
             row.number,
             row.calls,
             row.time_share.map(rounded),
@@ -74,12 +83,13 @@ fn beginning(text: &str) -> String {
 fn capture_workload(call: Call<'_>) -> Rows {
     let horizon = call.horizon();
     let found = (|| {
-        let (name, period, top, search_path) = call.read(|arguments| {
+        let (name, period, top, search_path, roles) = call.read(|arguments| {
             Ok((
                 arguments.take::<Option<String>>("name")?,
                 arguments.take::<Option<Interval>>("period")?,
                 arguments.take::<i32>("top")?,
                 arguments.take::<Option<String>>("search_path")?,
+                arguments.take_or::<Option<Vec<Option<pg_sys::Oid>>>>("roles", None)?,
             ))
         })?;
         let name = check::argument("name", name)?;
@@ -87,55 +97,120 @@ fn capture_workload(call: Call<'_>) -> Rows {
             Some(period) => Some(check::duration("period", period, false)?),
             None => None,
         };
-        let top = check::in_range("top", top, 1, MOST)?;
+        let top = check::in_range("top", top, 1, MOST)? as usize;
         server::require_writable_transaction("capture workloads")?;
-        capture::require_name(&name)?;
-        let (expressions, copies) = capture::discarded(&name)?;
-        if expressions > 0 || copies.is_some() {
-            let copies =
-                copies.map(|schema| format!("the copies of its tables in schema \"{schema}\""));
-            let expressions =
-                (expressions > 0).then(|| "the expressions of its parameters".to_owned());
-            let both: Vec<_> = expressions.into_iter().chain(copies).collect();
-            notice(
-                "the new capture replaces an earlier one",
-                &format!(
-                    "Workload \"{name}\" will no longer use {}.",
-                    both.join(" and ")
-                ),
-                "Afterwards, call bench.set_parameter and bench.clone_tables again.",
-            );
-        }
+        let captures = Captures {
+            name,
+            roles: captured_roles(roles)?,
+        };
+        captures.of_each(|name| {
+            capture::require_name(&captures.name)?;
+            tell_discarded(name, capture::discarded(&captures.name)?);
+            Ok(())
+        })?;
         let source = Source::find()?;
         let search_path =
             search_path.unwrap_or_else(|| session::setting(c"search_path").unwrap_or_default());
         let first = match period_us {
             Some(period_us) => {
-                let first = source.look(false)?;
+                let first = captures.of_each(|_| source.look(false))?;
                 pause(period_us as u64 * 1000, &horizon);
                 call.require_extension()?;
                 Some(first)
             }
             None => None,
         };
-        let second = source.look(true)?;
-        let window = window(first.as_ref(), &second, &BTreeSet::from([current_role()]));
-        for [message, detail, hint] in &window.notes {
-            notice(message, detail, hint);
-        }
-        let rows = capture::capture(&name, &source, window, top as usize, search_path)?;
-        let lacking: Vec<_> = rows.iter().filter(|row| row.lacks_values).collect();
-        if !lacking.is_empty() {
-            let numbers: Vec<_> = lacking.iter().map(|row| row.number.to_string()).collect();
-            notice(
-                "statements are left out because parameters have no values",
-                &format!("Statements of workload \"{name}\": {}.", numbers.join(", ")),
-                "Say what the values are with bench.set_parameter.",
-            );
-        }
-        Ok(rows)
+        // All of them before any of the work.
+        let mut second = captures.of_each(|_| source.look(true))?.into_iter();
+        let mut first = first.into_iter().flatten();
+        let rows = captures.of_each(|name| {
+            let second = second.next().ok_or(Error::ExtensionDropped)?;
+            let window = window(first.next().as_ref(), &second);
+            for [message, detail, hint] in &window.notes {
+                notice(message, detail, hint);
+            }
+            let path = search_path.clone();
+            let rows = capture::capture(&captures.name, &source, window, top, path)?;
+            let lacking: Vec<_> = rows.iter().filter(|row| row.lacks_values).collect();
+            if !lacking.is_empty() {
+                let numbers: Vec<_> = lacking.iter().map(|row| row.number.to_string()).collect();
+                notice(
+                    "statements are left out because parameters have no values",
+                    &format!("Statements of workload \"{name}\": {}.", numbers.join(", ")),
+                    "Say what the values are with bench.set_parameter.",
+                );
+            }
+            Ok(of_current_role(rows))
+        })?;
+        Ok(rows.into_iter().flatten().collect())
     })();
     rows(found.or_raise_in(&call))
+}
+
+/// Captures of one window: a workload of each role.
+struct Captures {
+    name: String,
+    roles: Vec<pg_sys::Oid>,
+}
+
+impl Captures {
+    /// Runs `each` as each role, with the name of its workload, and with the owner's if there are several.
+    fn of_each<T>(&self, mut each: impl FnMut(&str) -> Result<T>) -> Result<Vec<T>> {
+        let roles = self.roles.iter();
+        let of_role = |role: &pg_sys::Oid| {
+            restricted(*role, || {
+                if self.roles == [*role] {
+                    return each(&self.name);
+                }
+                let role = server::role_name();
+                let done = each(&format!("{role}.{}", self.name));
+                done.map_err(|error| error.within(&format!("role \"{role}\"")))
+            })
+        };
+        roles.map(of_role).collect()
+    }
+}
+
+/// The roles whose statements are captured: those that are given, or the current one.
+fn captured_roles(given: Option<Vec<Option<pg_sys::Oid>>>) -> Result<Vec<pg_sys::Oid>> {
+    let Some(given) = given else {
+        return Ok(vec![server::role()]);
+    };
+    let mut roles = Vec::new();
+    for role in given {
+        let role = check::argument("roles", role)?;
+        require_role(role)?;
+        // Runs are possible as such a role only.
+        restricted(role, server::require_login_role)?;
+        if !roles.contains(&role) {
+            roles.push(role);
+        }
+    }
+    match roles.is_empty() {
+        true => Err(check::invalid(
+            "roles",
+            "{}".into(),
+            "At least one role, or NULL.",
+        )),
+        false => Ok(roles),
+    }
+}
+
+/// Tells what a workload loses by a new capture.
+fn tell_discarded(name: &str, (expressions, copies): (usize, Option<String>)) {
+    let copies = copies.map(|schema| format!("the copies of its tables in schema \"{schema}\""));
+    let expressions = (expressions > 0).then(|| "the expressions of its parameters".to_owned());
+    let both: Vec<_> = expressions.into_iter().chain(copies).collect();
+    if !both.is_empty() {
+        notice(
+            "the new capture replaces an earlier one",
+            &format!(
+                "Workload \"{name}\" will no longer use {}.",
+                both.join(" and ")
+            ),
+            "Afterwards, call bench.set_parameter and bench.clone_tables again.",
+        );
+    }
 }
 
 /// Waits, without a snapshot if that is possible, until a cancel request or the end of the window.
@@ -173,12 +248,14 @@ fn set_parameter(call: Call<'_>) -> Rows {
             ))
         })?;
         server::require_writable_transaction("change workloads")?;
-        let set = capture::set_parameter(
-            &check::argument("workload", workload)?,
+        let (workload, statement, parameter) = (
+            check::argument("workload", workload)?,
             check::argument("statement", statement)?,
             check::argument("parameter", parameter)?,
-            expression,
-        )?;
+        );
+        let set = restricted(server::role(), || {
+            capture::set_parameter(&workload, statement, parameter, expression)
+        })?;
         if set.only_nulls {
             notice(
                 "the expression returns only nulls",
@@ -193,7 +270,7 @@ fn set_parameter(call: Call<'_>) -> Rows {
                 "Say what the values are with bench.set_parameter.",
             );
         }
-        Ok(vec![set.row])
+        Ok(of_current_role(vec![set.row]))
     })();
     rows(found.or_raise_in(&call))
 }

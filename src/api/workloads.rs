@@ -8,6 +8,8 @@ use crate::query;
 use crate::run::checks;
 use crate::run::definitions::{self, Definition};
 use crate::run::workload::{self, Prepared};
+use crate::security::restricted;
+use crate::server;
 use crate::session::spi::guard;
 use pgrx::prelude::*;
 use selfbench_model::RunCheck;
@@ -138,6 +140,18 @@ fn set_clone_schema(call: Call<'_>) {
         definitions::set_clone_schema(&workload, &argument("schema", schema)?)
     })()
     .or_raise_in(&call);
+}
+
+/// Executes a statement of `bench.clone_tables`, which may call functions of the owners of the tables, and
+/// returns its number of rows.
+#[pg_extern(sql = false)]
+fn execute_restricted(statement: &str) -> i64 {
+    let execute = || {
+        Ok(Spi::connect_mut(|client| {
+            client.update(statement, None, &[]).map(|rows| rows.len())
+        })?)
+    };
+    restricted(server::role(), execute).or_raise() as i64
 }
 
 /// Returns a sequence that the process may change; see `session::spi::guard`.

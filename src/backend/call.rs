@@ -490,6 +490,8 @@ arguments! {
     "double precision": f64, pg_sys::FLOAT8OID, |number: &f64| as_sql_prints(*number);
     "boolean": bool, pg_sys::BOOLOID, |value: &bool| (*value).into();
     "regrole": pg_sys::Oid, pg_sys::REGROLEOID, |oid: &pg_sys::Oid| oid.to_u32().into();
+    "regrole[]": Vec<Option<pg_sys::Oid>>, pg_sys::REGROLEARRAYOID,
+        |roles: &Vec<Option<pg_sys::Oid>>| roles.iter().map(|role| role.map(pg_sys::Oid::to_u32)).collect();
     "text[]": Vec<Option<String>>, pg_sys::TEXTARRAYOID, |texts: &Vec<_>| serde_json::json!(texts);
 }
 

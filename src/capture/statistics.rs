@@ -7,10 +7,9 @@ use crate::security::with_pinned_settings;
 use crate::server;
 use crate::state::session;
 use pgrx::PgSqlErrorCode as Sqlstate;
-use pgrx::pg_sys;
 use selfbench_capture::is_query;
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::CStr;
 
 /// The least version of the extension that tells which statements are top-level.
@@ -319,13 +318,13 @@ pub struct LeftOut {
 pub struct Window {
     /// Its length in seconds.
     pub seconds: f64,
-    /// Statements of the roles, in the order of their time.
+    /// Statements of the role, in the order of their time.
     pub statements: Vec<Statement>,
     /// Statements that are left out.
     pub left_out: Vec<LeftOut>,
-    /// Commits of the roles, as far as they are known.
+    /// Commits of the role, as far as they are known.
     pub commits: Option<f64>,
-    /// Transaction blocks of the roles, if they were counted.
+    /// Transaction blocks of the role, if they were counted.
     pub begins: Option<f64>,
     /// Time of all statements of the database.
     pub total_exec_time_ms: f64,
@@ -340,8 +339,10 @@ const ONCE: &str = "executed once";
 /// Statements beyond the number that was asked for.
 pub const BEYOND: &str = "beyond the top";
 
-/// The differences between two looks; since the reset of the statistics if there was no first one.
-pub fn window(first: Option<&Look>, second: &Look, roles: &BTreeSet<u32>) -> Window {
+/// The differences between two looks, for the current role; since the reset of the statistics if there was no
+/// first one.
+pub fn window(first: Option<&Look>, second: &Look) -> Window {
+    let own_role = server::role().to_u32();
     let mut left_out: BTreeMap<&'static str, LeftOut> = BTreeMap::new();
     let mut statements = Vec::new();
     let (mut all, mut own, mut begins) = (0.0, 0.0, 0.0);
@@ -358,7 +359,7 @@ pub fn window(first: Option<&Look>, second: &Look, roles: &BTreeSet<u32>) -> Win
             .get(key)
             .map_or(("", false), |(head, ours)| (head, *ours));
         let what = match *key {
-            (role, Some(_)) if !roles.contains(&role) => Some(OTHER_ROLES),
+            (role, Some(_)) if role != own_role => Some(OTHER_ROLES),
             (_, None) => Some(OTHER_ROLES),
             _ if is_ours => Some(OWN),
             _ if !is_query(head) => Some(UTILITY),
@@ -441,10 +442,4 @@ fn notes(first: &Look, second: &Look) -> Vec<[&'static str; 3]> {
         ]);
     }
     notes
-}
-
-/// Oid of the current role.
-pub fn current_role() -> u32 {
-    let role: pg_sys::Oid = server::role();
-    role.to_u32()
 }

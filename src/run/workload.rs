@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 use crate::options::nearest;
 use crate::pq::ConnectWith;
 use crate::query::{self, quote_literal};
-use crate::security::with_search_path;
+use crate::security::{restricted, with_search_path};
+use crate::server;
 use selfbench_script::builtin;
 use selfbench_workload::{
     Captured, Check, Family, Given, Loader, Manifest, Mix, MixOptions, Values, WorkloadError,
@@ -248,7 +249,7 @@ fn values(
         (Some(scale), _) => {
             Found::Loaded(Load::planned(manifest, scale, seed)?.values(family, variables)?)
         }
-        (None, None) => look_up(family, &mut |sql| query::first_row(sql), variables)?,
+        (None, None) => look_up(family, &mut restricted_row, variables)?,
         (None, Some(target)) => activity::unchanged(|| {
             let mut remote = Remote::connect(target)?;
             look_up(family, &mut |sql| remote.first_row(sql), variables)
@@ -346,7 +347,7 @@ fn of_capture(family: &Family, mut values: Given, target: Option<&ConnectWith>) 
         None => {
             for path in &paths {
                 let path = CString::new(path.as_str()).unwrap_or_default();
-                with_search_path(&path, || detect(&mut |sql| query::first_row(sql)))?;
+                with_search_path(&path, || detect(&mut restricted_row))?;
             }
         }
         Some(target) => activity::unchanged(|| {
@@ -365,6 +366,11 @@ fn of_capture(family: &Family, mut values: Given, target: Option<&ConnectWith>) 
     Ok(Found::Loaded(
         Values::of(&family.manifest, 1, &values).map_err(faulty)?,
     ))
+}
+
+/// The first row of a query on this server, which may call functions of the owners of the tables.
+fn restricted_row(sql: &str) -> Result<Vec<Option<String>>> {
+    restricted(server::role(), || query::first_row(sql))
 }
 
 /// What tables hold.

@@ -84,6 +84,8 @@ CREATE FUNCTION bench.capture_workload(
     period bench.span DEFAULT '5 min', -- time between two looks at pg_stat_statements; NULL takes the totals since its reset
     top int DEFAULT 50, -- number of statements, those that took most time
     search_path text DEFAULT NULL, -- search_path with which they find their tables; NULL for that of the session
+    roles regrole[] DEFAULT NULL, -- roles whose statements are captured, each in a workload of its own; NULL for the current role
+    OUT role text, -- role whose workload has the statement
     OUT statement_no int, -- number of the statement
     OUT calls bigint, -- calls in the window
     OUT time_share float8, -- share of the execution time of all top-level statements of the database
@@ -93,13 +95,14 @@ CREATE FUNCTION bench.capture_workload(
     OUT query text -- beginning of its text
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 50 AS 'MODULE_PATHNAME', 'capture_workload_wrapper';
-COMMENT ON FUNCTION bench.capture_workload IS 'make a workload of your statements in pg_stat_statements, with values of their tables';
+COMMENT ON FUNCTION bench.capture_workload IS 'make a workload of your statements in pg_stat_statements, or of those of other roles, with values of their tables';
 
 CREATE FUNCTION bench.set_parameter(
     workload text, -- name of the captured workload
     statement int, -- number of the statement
     parameter int, -- number of the parameter in its text
     expression text, -- SQL expression or query, executed now, for the values of the parameter; NULL for those that the capture infers
+    OUT role text, -- role whose workload has the statement
     OUT statement_no int, -- number of the statement
     OUT calls bigint, -- calls in the window
     OUT time_share float8, -- share of the execution time of all top-level statements of the database

@@ -4,6 +4,11 @@
 CREATE FUNCTION bench_internal.set_clone_schema(workload text, schema text) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'set_clone_schema_wrapper';
 
+/* Executes a statement that may call functions of the owners of tables, and returns its number of rows. The functions
+   cannot become another role, such as that of a session which has become the current one by SET ROLE. */
+CREATE FUNCTION bench_internal.execute_restricted(statement text) RETURNS bigint
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'execute_restricted_wrapper';
+
 /* What the guard of a run puts around a sequence that it does not know beforehand. */
 CREATE FUNCTION bench_internal.require_copy(sequence regclass) RETURNS regclass
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'require_copy_wrapper';
@@ -210,9 +215,9 @@ BEGIN
         table_name := found.relname;
         rows := 0;
         IF found.relkind = 'r' AND found.columns IS NOT NULL THEN
-            EXECUTE format('INSERT INTO %s.%I (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s', new_schema, found.relname,
-                           found.columns, found.columns, found.name);
-            GET DIAGNOSTICS rows = ROW_COUNT;
+            rows := bench_internal.execute_restricted(
+                        format('INSERT INTO %s.%I (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s', new_schema, found.relname,
+                               found.columns, found.columns, found.name));
         END IF;
         FOR part IN
             SELECT CASE WHEN n.oid IS NOT NULL
@@ -228,7 +233,7 @@ BEGIN
                    LATERAL (SELECT CASE WHEN x.indisunique THEN 'UNIQUE ' END) u (is_unique)
              WHERE x.indrelid = found.oid AND x.indisvalid ORDER BY i.relname
         LOOP
-            EXECUTE part.sql;
+            PERFORM bench_internal.execute_restricted(part.sql);
         END LOOP;
         IF found.relkind = 'r' THEN
             IF NOT found.is_part THEN
@@ -244,7 +249,7 @@ BEGIN
           FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid AND c.relispartition JOIN pg_class p ON p.oid = i.inhparent
          WHERE c.oid = ANY (relations) AND p.oid = ANY (relations)
     LOOP
-        EXECUTE found.sql;
+        PERFORM bench_internal.execute_restricted(found.sql);
     END LOOP;
     FOR found IN
         SELECT format('ANALYZE %s.%I', new_schema, c.relname) AS sql FROM pg_class c
@@ -263,7 +268,7 @@ BEGIN
          WHERE n.contype = 'f' AND n.conparentid = 0 AND c.oid = ANY (relations) AND r.oid = ANY (relations)
     LOOP
         BEGIN
-            EXECUTE found.sql;
+            PERFORM bench_internal.execute_restricted(found.sql);
         EXCEPTION WHEN foreign_key_violation THEN
             RAISE USING ERRCODE = 'foreign_key_violation', MESSAGE = SQLERRM,
                 HINT = 'Rows have been changed while they were copied. Copy them in one snapshot: BEGIN ISOLATION LEVEL REPEATABLE READ.';

@@ -203,12 +203,32 @@ pub fn is_superuser() -> bool {
 /// Runs `body` with the rights of a role, to which row-level security of its own tables does not apply,
 /// even if it is forced. If `body` raises an error, the abort of the transaction restores the identity.
 pub fn with_role<T>(_: InTransaction, role: pg_sys::Oid, body: impl FnOnce() -> T) -> T {
+    let own = pg_sys::SECURITY_LOCAL_USERID_CHANGE | pg_sys::SECURITY_NOFORCE_RLS;
+    with_identity(role, own, body)
+}
+
+/// Runs `body` with the rights of a role in a security-restricted operation, as the server refreshes a
+/// materialized view: functions that it calls cannot become another role, and leave neither settings nor
+/// temporary objects in the session. If `body` raises an error, the abort of the transaction restores
+/// identity and settings.
+pub fn restricted<T>(_: InTransaction, role: pg_sys::Oid, body: impl FnOnce() -> T) -> T {
+    let own = pg_sys::SECURITY_LOCAL_USERID_CHANGE | pg_sys::SECURITY_RESTRICTED_OPERATION;
+    with_identity(role, own, || {
+        // SAFETY: the nesting level is left in the same transaction, or cleaned up by its abort.
+        let level = unsafe { pg_sys::NewGUCNestLevel() };
+        let result = body();
+        // SAFETY: as above.
+        unsafe { pg_sys::AtEOXact_GUC(false, level) };
+        result
+    })
+}
+
+fn with_identity<T>(role: pg_sys::Oid, added: u32, body: impl FnOnce() -> T) -> T {
     let (mut user, mut context) = (pg_sys::InvalidOid, 0);
-    // SAFETY: restored below, or by the abort of the transaction.
+    // SAFETY: in a transaction; restored below, or by its abort.
     unsafe {
         pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
-        let own = pg_sys::SECURITY_LOCAL_USERID_CHANGE | pg_sys::SECURITY_NOFORCE_RLS;
-        pg_sys::SetUserIdAndSecContext(role, context | own as i32);
+        pg_sys::SetUserIdAndSecContext(role, context | added as i32);
     }
     let result = body();
     // SAFETY: as above.

@@ -1,0 +1,170 @@
+# Workloads captured for other roles: whose, with which rights their functions are called, and their runs.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+needs_extensions(qw(pg_stat_statements));
+
+my $node = new_bench_node('capture_roles', <<'CONF');
+shared_preload_libraries = 'pg_stat_statements'
+compute_query_id = on
+max_worker_processes = 20
+CONF
+
+# SQL as a role: its standard output and standard error.
+sub as
+{
+	my ($role, $sql) = @_;
+	my (undef, $stdout, $stderr) = $node->psql('postgres', "\\set VERBOSITY verbose\nSET client_min_messages = warning;\n$sql", extra_params => [ '-U', $role ]);
+	return wantarray ? ($stdout, $stderr) : $stdout . $stderr;
+}
+
+my $super = $node->safe_psql('postgres', 'SELECT current_user');
+my $secret = 'pW9kq2Zx';
+is((as($super, <<"SQL"))[1], '', 'set up');
+CREATE EXTENSION pg_stat_statements;
+CREATE ROLE app LOGIN PASSWORD '$secret';
+CREATE ROLE web LOGIN;
+CREATE ROLE batch NOLOGIN;
+CREATE ROLE member LOGIN;
+CREATE ROLE stranger LOGIN;
+GRANT app, web, batch TO member;
+GRANT CREATE ON DATABASE postgres TO app;
+CREATE SCHEMA AUTHORIZATION app;
+CREATE SCHEMA AUTHORIZATION web;
+SELECT bench.grant_to(role) FROM unnest('{app,web,member,stranger}'::regrole[]) role;
+SET ROLE app;
+-- Tries to become another role, and to leave a setting behind; returns what it is then.
+CREATE FUNCTION app.attempts() RETURNS text LANGUAGE plpgsql AS \$\$
+DECLARE
+    attempt text;
+BEGIN
+    FOREACH attempt IN ARRAY '{RESET ROLE,SET ROLE NONE,SET ROLE $super,RESET SESSION AUTHORIZATION,SET SESSION AUTHORIZATION $super}'::text[] LOOP
+        BEGIN
+            EXECUTE attempt;
+        EXCEPTION WHEN OTHERS THEN
+        END;
+        IF current_user <> 'app' THEN
+            RETURN attempt || ' made it ' || current_user;
+        END IF;
+    END LOOP;
+    PERFORM set_config('work_mem', '77MB', false);
+    RETURN current_user;
+END
+\$\$;
+CREATE FUNCTION app.told(t text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE WARNING \$\$told by %\$\$, app.attempts(); RETURN t; END';
+CREATE TABLE app.seen (who name, login name, attempts text);
+CREATE TABLE app.items (id int PRIMARY KEY, name text, code text GENERATED ALWAYS AS (app.told(name)) STORED);
+CREATE VIEW app.codes AS SELECT id, app.told(name) AS code FROM app.items;
+CREATE FUNCTION app.visit(int) RETURNS int LANGUAGE sql AS 'INSERT INTO app.seen VALUES (current_user, session_user, app.attempts()); SELECT 1';
+CREATE TABLE app.notes (id int PRIMARY KEY);
+ALTER TABLE app.notes ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY told ON app.notes USING (app.told(id::text) IS NOT NULL);
+SET client_min_messages = error;
+INSERT INTO app.items SELECT i, 'item ' || i FROM generate_series(1, 20) i;
+SET ROLE web;
+CREATE TABLE web.items (id int PRIMARY KEY, name text);
+INSERT INTO web.items SELECT i, 'page ' || i FROM generate_series(1, 20) i;
+SQL
+
+# Executes statements as a role three times.
+sub executed
+{
+	my ($role, @statements) = @_;
+	foreach my $n (1 .. 3)
+	{
+		my ($stdout, $stderr) = as($role, join "\n", 'SET client_min_messages = error; SET search_path = "$user";', map { my $s = $_; $s =~ s/NNN/10$n/g; "$s;" } @statements);
+		is($stderr, '', "executed as $role");
+	}
+	return;
+}
+my $reset = sub { as($super, 'SELECT pg_stat_statements_reset()') };
+my $capture = sub { my ($roles, $name) = @_; $name ||= 'mine'; return "SELECT role, status, query FROM bench.capture_workload('$name', period => NULL, search_path => '\"\$user\"', roles => $roles) WHERE query !~ 'statements\$' ORDER BY role, query" };
+
+# Who may, and whom.
+like(as('stranger', $capture->(q('{app}'))), qr/ERROR:  42501: permission denied for role "app"\nHINT:  .*SET ROLE/, 'not a member');
+like(as('member', $capture->(q('{app,stranger}'))), qr/ERROR:  42501: permission denied for role "stranger"/, 'not of each');
+like(as($super, $capture->(q('{}'))), qr/ERROR:  22023: invalid value for option "roles": \{\}/, 'no role');
+like(as($super, $capture->('ARRAY[NULL]::regrole[]')), qr/ERROR:  22004: roles must not be null/, 'a null');
+like(as($super, $capture->(q('{4242}'))), qr/ERROR:  42704: .*4242/, 'a role that does not exist');
+like(as('member', $capture->(q('{batch}'))),
+	$node->pg_version < 17 ? qr/ERROR:  28000: .*"batch"/ : qr/ERROR:  55000: role "batch": no statement/, 'a role that cannot log in');
+$reset->();
+executed('app', 'SELECT visit(id) FROM items WHERE id = 3', "SELECT id FROM codes WHERE code = 'item 7'", 'INSERT INTO notes VALUES (NNN)');
+like(as($super, $capture->(q('{app,web}'))), qr/ERROR:  55000: role "web": no statement can be captured/, 'a role without statements');
+is(as($super, 'SELECT count(*) FROM bench.captured_workloads'), '0', 'and nothing of the other');
+executed('web', 'SELECT name FROM items WHERE id = 4');
+
+# Values are read as the role, which has no way out of the caller's session.
+my $rows = <<'ROWS' =~ s/\n\z//r;
+app|captured|INSERT INTO notes VALUES ($1)
+app|captured|SELECT id FROM codes WHERE code = $1
+app|captured|SELECT visit(id) FROM items WHERE id = $1
+web|captured|SELECT name FROM items WHERE id = $1
+ROWS
+foreach my $caller ($super, 'member')
+{
+	my ($stdout, $stderr) = as($caller, "SET work_mem = '5MB';" . $capture->(q('{app,web,app}')) . '; SELECT current_user, session_user; SHOW work_mem');
+	is($stdout, "$rows\n$caller|$caller\n5MB", "captured by $caller, whose session is as before");
+	like($stderr, qr/WARNING:  01000: told by app\n/, 'the view was read as its owner');
+	unlike($stderr, qr/told by (?!app\n)/, 'as nobody else');
+}
+is(as($super, 'SELECT owner, count(*) FROM bench.captured_statements WHERE queryid IS NOT NULL GROUP BY 1 ORDER BY 1'), "app|3\nweb|1", 'each role owns its workload');
+is(as('member', 'SELECT count(*) FROM bench.captured_statements'), '0', 'not the caller');
+like(as('member', "SELECT bench.run('mine', transactions => 1)"), qr/ERROR: .*mine/, 'who does not run it');
+
+# Runs as the role, from a superuser's session.
+as($super, 'TRUNCATE app.seen');
+my $run = sub { my ($options) = @_; return "SELECT state, transactions, failed FROM bench.run('mine', $options)" };
+my ($stdout, $stderr) = as($super, "SET ROLE app;\n" . $run->('clients => 2, transactions => 60, allow_writes => true'));
+is($stdout, 'finished|120|0', 'mode spi');
+like($stderr, qr/told by app\n/, 'new keys were looked for as the role');
+unlike($stderr, qr/told by (?!app\n)/, 'as nobody else');
+like(as($super, "SET ROLE app;\n" . $run->(q(mode => 'libpq', transactions => 1, allow_writes => true))),
+	qr/ERROR:  42501: permission denied for mode "libpq"\n.*\nHINT:  .*specify a target that asks for your password/, 'mode libpq needs a target');
+my $hba = slurp_file($node->data_dir . '/pg_hba.conf');
+unlink $node->data_dir . '/pg_hba.conf';
+append_to_file($node->data_dir . '/pg_hba.conf', "local all app scram-sha-256\n$hba");
+$node->reload;
+my $target = sprintf "host=%s port=%s dbname=postgres user=app password=$secret", $node->host, $node->port;
+is((as($super, "SET ROLE app;\n" . $run->("mode => 'libpq', target => '$target', clients => 2, transactions => 60, allow_writes => true")))[0], 'finished|120|0', 'mode libpq');
+is(as($super, 'SELECT DISTINCT who, login, attempts FROM app.seen'), 'app|app|app', 'no function has become another role');
+is(as($super, 'SELECT count(*) > 20 FROM app.seen'), 't', 'and they were called');
+
+# Both roles at the same time, at the rates of their captures.
+is(as($super, <<'SQL'), "finished|20\nfinished|20\napp|20\nweb|20", 'both at once');
+SET ROLE web;
+SELECT bench.start('mine', transactions => 20) AS of_web \gset
+SET ROLE app;
+SET client_min_messages = error;
+SELECT bench.start('mine', transactions => 20, allow_writes => true) AS of_app \gset
+RESET ROLE;
+SELECT state, transactions FROM bench.wait(:of_web);
+SELECT state, transactions FROM bench.wait(:of_app);
+SELECT owner, transactions FROM bench.runs WHERE run_id IN (:of_web, :of_app) ORDER BY owner::text;
+SQL
+
+# Expressions and copies.
+$stderr = (as($super, "SET ROLE app;\nSELECT status FROM bench.set_parameter('mine', (SELECT statement_no FROM bench.captured_statements WHERE query ~ 'visit'), 1, 'SELECT length(app.told(\$\$x\$\$))')"))[1];
+like($stderr, qr/told by app\n/, 'an expression');
+unlike($stderr, qr/told by (?!app\n)|ERROR/, 'as nobody else');
+$reset->();
+$ENV{PGPASSWORD} = $secret;
+executed('app', "UPDATE items SET name = 'x' WHERE id = 3");
+is((as($super, $capture->(q('{app}'), 'copied')))[0], 'app|captured|UPDATE items SET name = $1 WHERE id = $2', 'one that writes');
+($stdout, $stderr) = as($super, "SET ROLE app;\nSELECT table_name, rows FROM bench.clone_tables('copied', 'app_copy')");
+is($stdout, 'items|20', 'copied');
+like($stderr, qr/told by app\n/, 'with a generated column');
+unlike($stderr, qr/told by (?!app\n)/, 'as nobody else');
+is((as($super, "SET ROLE app;\nSELECT state, transactions, failed FROM bench.run('copied', transactions => 50)"))[0], 'finished|50|0', 'run on the copy');
+
+# Membership is needed each time.
+as($super, 'REVOKE app FROM member');
+like(as('member', "SET ROLE app;\nSELECT bench.run('mine', transactions => 1)"), qr/ERROR:  42501: permission denied to set role "app"/, 'no longer a member');
+like(as('member', $capture->(q('{app}'))), qr/ERROR:  42501: permission denied for role "app"/, 'nor another capture');
+nothing_left_ok($node, 'capture_roles');
+done_testing();
