@@ -43,9 +43,10 @@ pub fn raise(job: &Job, row: Row, owner: u32, made: &Made) -> Result<Vec<Alert>>
         failure.as_deref().map(storable).as_deref().into(),
         job.figures.clone().into(),
         job.least_change.into(),
+        made.set_id.filter(|_| made.state == State::Finished).into(),
     ];
     let sql =
-        "SELECT jsonb_agg(a)::text FROM bench_internal.found_alerts($1, $2, $3, $4, $5, $6) a";
+        "SELECT jsonb_agg(a)::text FROM bench_internal.found_alerts($1, $2, $3, $4, $5, $6, $7) a";
     let found = with_pinned_settings(|| query::first_value::<String>(sql, &arguments))?;
     let Some(found) = found else {
         return Ok(Vec::new());

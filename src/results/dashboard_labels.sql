@@ -22,7 +22,7 @@ SELECT jsonb_build_object(
            'started_at', to_char(r.started_at, 'YYYY-MM-DD HH24:MI'), 'tps', t.found, 'latency', p.found)::text
   FROM series t
   JOIN series p ON p.label = t.label AND p.series = t.series AND p.figure = 'latency_p95_ms'
-  JOIN bench.runs r ON r.run_id = (t.last).run_ids[1]
+  JOIN bench.runs r ON r.run_id = (t.last).run_ids[1] AND r.set_id IS NULL
  WHERE t.figure = 'tps'
  ORDER BY r.run_id DESC
  LIMIT $1

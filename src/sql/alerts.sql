@@ -37,7 +37,7 @@ SELECT pg_catalog.pg_extension_config_dump('bench.alerts', '');
    the job fails repeatedly, and that it was due in between. job_runs is the table of its row: if the extension was
    dropped and created again, there may be another row with its number. */
 CREATE FUNCTION bench_internal.found_alerts(
-    job_run_id bigint, job_runs oid, run_ids bigint[], failure text, figures text[], least_change float8,
+    job_run_id bigint, job_runs oid, run_ids bigint[], failure text, figures text[], least_change float8, set_id bigint,
     OUT kind text, OUT message text, OUT cause text, OUT label text, OUT series text, OUT figure text, OUT ratio float8,
     OUT changed_at timestamptz, OUT runs_before bigint[], OUT runs_after bigint[]
 ) RETURNS SETOF record
@@ -57,8 +57,9 @@ AS $$
                             to_char(c.changed_at, 'YYYY-MM-DD HH24:MI TZ'), array_to_string(c.figures_changed, ', '), c.cause),
            c.cause, l.label, c.series, c.figure, c.ratio, c.changed_at, c.runs_before, c.runs_after
       FROM this t CROSS JOIN earlier e,
-           LATERAL (SELECT r.label, array_agg(r.series) AS series FROM bench.runs r
-                     WHERE r.run_id = ANY ($3) AND r.label IS NOT NULL AND r.series IS NOT NULL GROUP BY r.label) l,
+           LATERAL (SELECT r.label, ARRAY(SELECT n.series FROM bench_internal.nights(r.label, '{tps}') n
+                                           WHERE n.run_ids && array_agg(r.run_id)) AS series
+                      FROM bench.runs r WHERE (r.run_id = ANY ($3) OR r.set_id = $7) AND r.label IS NOT NULL GROUP BY r.label) l,
            LATERAL bench.changes(l.label, $5, $6) c
      WHERE c.series = ANY (l.series) AND c.found_at > coalesce(e.finished_at, t.started_at)
            /* A worker that was terminated may have raised it. */

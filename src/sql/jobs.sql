@@ -217,8 +217,8 @@ CREATE VIEW bench.schedules WITH (security_invoker = true) AS
     SELECT j.job_name, j.schedule,
            CASE WHEN c.jobid IS NOT NULL THEN c.active WHEN bench_internal.has_cron() THEN false END
                AS active, -- whether pg_cron runs it; NULL if pg_cron is not in this database, or not for this role
-           greatest(r.started_at, j.scheduled_at) < bench_internal.due_at(j.schedule, now() - interval '1 min')
-               AS overdue, -- whether it was due since its last run, at least a minute ago; NULL if the schedule is not understood
+           greatest(s.started_at, j.scheduled_at) < bench_internal.due_at(j.schedule, now() - interval '1 min')
+               AS overdue, -- whether it was due since it started or was skipped last, at least a minute ago; NULL if the schedule is not understood
            r.started_at, -- start of its last run
            r.run_ids, -- runs that it made then
            r.set_id, -- set that it made then
@@ -234,7 +234,9 @@ CREATE VIEW bench.schedules WITH (security_invoker = true) AS
              ON c.jobname = bench_internal.cron_name(j.job_name) AND c.username = pg_get_userbyid(j.owner)
       LEFT JOIN LATERAL (SELECT * FROM bench.job_runs r WHERE r.owner = j.owner AND r.job_name = j.job_name
                              AND r.state <> 'skipped'
-                          ORDER BY r.job_run_id DESC LIMIT 1) r ON true;
+                          ORDER BY r.job_run_id DESC LIMIT 1) r ON true
+      CROSS JOIN LATERAL (SELECT max(s.started_at) AS started_at FROM bench.job_runs s
+                           WHERE s.owner = j.owner AND s.job_name = j.job_name) s;
 COMMENT ON VIEW bench.schedules IS 'jobs, with their last run that was not skipped';
 
 CREATE VIEW bench.job_summary WITH (security_invoker = true) AS

@@ -2,7 +2,8 @@
    runs.
 
    A series is what column series of bench.runs says. A night is a run, or the runs that a job has made at a time; runs
-   of sets and those that lost clients are in none. */
+   that lost clients are in none. Sets have series of their own: each arm of a comparison and each point of a sweep has
+   one, and a search. */
 
 CREATE TYPE bench_internal.night AS (
     series text, figure text, started_at timestamptz, run_ids bigint[], value float8, disturbances text[],
@@ -18,10 +19,10 @@ SET jit = off
 AS $$
     WITH runs AS MATERIALIZED (
         SELECT r.run_id, r.series, r.started_at, r.disturbances, r.is_baseline, r.tps, r.latency_avg_ms, r.latency_p50_ms, r.latency_p90_ms,
-               r.latency_p95_ms, r.latency_p99_ms, r.latency_p999_ms, nullif(r.transactions + r.failed, 0) AS transactions
+               r.latency_p95_ms, r.latency_p99_ms, r.latency_p999_ms, nullif(r.transactions + r.failed, 0) AS transactions,
+               r.set_id, r.arm, r.round
           FROM bench.runs r
-         WHERE r.label = $1 AND r.set_id IS NULL AND r.state = 'finished' AND r.aborted_clients = 0
-           AND r.series IS NOT NULL),
+         WHERE r.label = $1 AND r.state = 'finished' AND r.aborted_clients = 0 AND r.series IS NOT NULL),
     usual AS MATERIALIZED (
         SELECT d.series, d.disturbance
           FROM (SELECT r.series, unnest(r.disturbances) AS disturbance FROM runs r) d
@@ -29,8 +30,14 @@ AS $$
         HAVING 2 * count(*) > (SELECT count(*) FROM runs r WHERE r.series = d.series)),
     repeated AS MATERIALIZED (
         SELECT u.run_id, j.job_run_id FROM bench.job_runs j, unnest(j.run_ids) u (run_id) WHERE cardinality(j.run_ids) > 1),
-    single (job_run_id, series, figure, started_at, run_id, value, disturbances, is_baseline) AS NOT MATERIALIZED (
-    SELECT j.job_run_id, r.series, f.figure, r.started_at, r.run_id,
+    sets AS MATERIALIZED (
+        SELECT s.set_id, s.kind, s.result, s.options,
+               coalesce((SELECT a.arm ->> 'name' FROM jsonb_array_elements(s.options -> 'arms') a (arm)
+                          WHERE a.arm -> 'baseline' = 'true'), s.options #>> '{arms,0,name}') AS baseline
+          FROM bench.sets s
+         WHERE s.set_id IN (SELECT r.set_id FROM runs r) AND s.state = 'finished'),
+    single (set_id, arm, round, job_run_id, series, figure, started_at, run_id, value, disturbances, is_baseline) AS NOT MATERIALIZED (
+    SELECT r.set_id, r.arm, r.round, j.job_run_id, r.series, f.figure, r.started_at, r.run_id,
            CASE f.figure
                WHEN 'tps' THEN r.tps
                WHEN 'latency_avg_ms' THEN r.latency_avg_ms
@@ -52,15 +59,44 @@ AS $$
            r.is_baseline
       FROM runs r LEFT JOIN repeated j USING (run_id), unnest($2) f (figure))
     SELECT s.series, s.figure, s.started_at, ARRAY[s.run_id], s.value, s.disturbances, s.is_baseline
-      FROM single s WHERE s.job_run_id IS NULL
+      FROM single s WHERE s.set_id IS NULL AND s.job_run_id IS NULL
     UNION ALL
     /* Runs that were disturbed count if all were. */
     SELECT s.series, s.figure, min(s.started_at), array_agg(s.run_id ORDER BY s.run_id),
            coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY s.value) FILTER (WHERE s.disturbances = '{}'),
                     percentile_cont(0.5) WITHIN GROUP (ORDER BY s.value)),
            CASE WHEN bool_or(s.disturbances = '{}') THEN '{}' ELSE max(s.disturbances) END, bool_or(s.is_baseline)
-      FROM single s WHERE s.job_run_id IS NOT NULL
+      FROM single s WHERE s.set_id IS NULL AND s.job_run_id IS NOT NULL
      GROUP BY s.series, s.figure, s.job_run_id
+    UNION ALL
+    SELECT s.series, s.figure, min(s.started_at), array_agg(s.run_id ORDER BY s.run_id),
+           coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY s.value) FILTER (WHERE s.disturbances = '{}'),
+                    percentile_cont(0.5) WITHIN GROUP (ORDER BY s.value)),
+           CASE WHEN bool_or(s.disturbances = '{}') THEN '{}' ELSE max(s.disturbances) END, bool_or(s.is_baseline)
+      FROM (/* A point of a sweep. */
+            SELECT r.set_id, format('sweep, %s: %s', r.arm, r.series) AS series, r.figure, r.started_at, r.run_id, r.value,
+                   r.disturbances, r.is_baseline
+              FROM single r JOIN sets s USING (set_id)
+             WHERE s.kind = 'sweep' AND r.round > 0
+            UNION ALL
+            /* An arm beside the baseline of its round. */
+            SELECT r.set_id, format('comparison, %s / %s: %s', r.arm, s.baseline, r.series)
+                             || CASE WHEN b.series <> r.series THEN ' / ' || b.series ELSE '' END,
+                   r.figure, r.started_at, r.run_id, r.value / nullif(b.value, 0),
+                   CASE WHEN r.disturbances = '{}' THEN b.disturbances ELSE r.disturbances END, r.is_baseline
+              FROM single r JOIN sets s USING (set_id)
+              JOIN single b ON b.set_id = r.set_id AND b.arm = s.baseline AND b.round = r.round AND b.figure = r.figure
+             WHERE s.kind = 'compare' AND r.round > 0 AND r.arm <> s.baseline) s
+     GROUP BY s.set_id, s.series, s.figure
+    UNION ALL
+    /* The rate that a search has found. The run without a rate was its first one. */
+    SELECT format('search, p%s under %s ms: %s', s.options ->> 'percentile', s.options ->> 'latency_limit',
+                  (array_agg(r.series ORDER BY r.run_id))[1]), r.figure, min(r.started_at),
+           array_agg(r.run_id ORDER BY r.run_id), (s.result ->> 'rate')::float8,
+           CASE WHEN bool_or(r.disturbances = '{}') THEN '{}' ELSE max(r.disturbances) END, bool_or(r.is_baseline)
+      FROM single r JOIN sets s USING (set_id)
+     WHERE s.kind = 'find_capacity' AND r.figure = 'tps' AND s.result ->> 'rate' IS NOT NULL
+     GROUP BY s.set_id, s.options, s.result, r.figure
 $$;
 
 /* The same as arrays in the order of the nights, a row for each series and figure. */

@@ -16,7 +16,7 @@ pub fn report<S: Source>(
             "SELECT run_id, started_at, mode, array_to_string(scripts, ', ') AS scripts, clients, r.state, t.state AS trend, \
              tps, t.level AS tps_level, latency_avg_ms, latency_p50_ms, latency_p95_ms, latency_p99_ms, latency_max_ms, \
              failed, server_version, extension_version, r.series FROM bench.runs r LEFT JOIN (SELECT unnest(run_ids) AS run_id, \
-             state, level FROM bench.trend({literal})) t USING (run_id) WHERE label = {literal} ORDER BY run_id DESC"
+             series, state, level FROM bench.trend({literal})) t USING (run_id, series) WHERE label = {literal} ORDER BY run_id DESC"
         ),
     )?;
     let Some(table) = runs else {

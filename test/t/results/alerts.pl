@@ -134,6 +134,28 @@ is($changes->(), 1, 'is taken back');
 like(error('SELECT bench.set_baseline(NULL)'), qr/22004: run_id must not be null/, 'no run');
 is(sql("SELECT bench.export_run($first)::jsonb -> 'run' ? 'is_baseline'"), 'f', 'it does not travel');
 
+# A set: the arm of a comparison that became slower than its baseline.
+my $compared = '{"compare": {"arms": [{"name": "a"}, {"name": "b"}], "sql": "SELECT 1", "transactions": 5, "observe": false, "repeats": 1, "label": "arms"}}';
+scheduled('arms', '0 3 * * *', $compared, q(figures => '{tps}', on_alert => NULL));
+is(end_of('arms'), 'finished', 'a job that compares');
+my $set = sql('SELECT max(set_id) FROM bench.sets');
+my $nights_of_set = sub {
+	my ($from, $to, $tps, $at) = @_;
+	foreach my $table (qw(sets runs))
+	{
+		my $names = sql("SELECT string_agg(quote_ident(attname), ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'bench.$table'::regclass AND attnum > 0 AND attgenerated = ''");
+		my %columns = (set_id => '1000 * set_id + n', run_id => "nextval('bench.run_id_seq')", started_at => $at, tps => $tps, disturbances => "'{}'");
+		my $values = join ',', map { $columns{$_} // $_ } split /,/, $names;
+		sql("INSERT INTO bench.$table ($names) SELECT $values FROM bench.$table, generate_series($from, $to) n WHERE set_id = $set ORDER BY n");
+	}
+};
+sql("UPDATE bench.runs SET tps = 1000, disturbances = '{}' WHERE set_id = $set");
+$nights_of_set->(1, 20, '1000 + n % 3', "started_at - (21 - n) * interval '1 day'");
+$nights_of_set->(21, 30, "CASE WHEN arm = 'a' THEN 1000 ELSE 500 + n % 3 END", "clock_timestamp() + n * interval '1 us'");
+is(end_of('arms'), 'finished', 'ten nights later');
+is(sql("SELECT split_part(series, ':', 1), kind, figure, job_run_id = (SELECT max(job_run_id) FROM bench.job_runs) FROM bench.alerts WHERE label = 'arms'"),
+	'comparison, b / a|slower|tps|t', 'the arm raises an alert');
+
 # Failures.
 my $failing = '{"sql": "SELECT 1 / 0", "transactions": 1}';
 my $failures = sub { return sql("SELECT count(*) FROM bench.alerts WHERE job_name = 'failing'") };

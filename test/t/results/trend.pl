@@ -29,14 +29,31 @@ sub error
 sub nights
 {
 	my ($run_id, $n, %columns) = @_;
-	my $names = sql(<<'SQL');
+	return copies('runs', "run_id = $run_id", $n, run_id => "nextval('bench.run_id_seq')", disturbances => "'{}'", %columns);
+}
+
+# Nights of the set with a label, whose runs have other columns.
+sub nights_of_set
+{
+	my ($label, $n, %columns) = @_;
+	my $set_id = sql("SELECT set_id FROM bench.sets WHERE label = '$label'");
+	sql("UPDATE bench.runs SET tps = 1000 WHERE set_id = $set_id; UPDATE bench.sets SET result = jsonb_set(result, '{rate}', '400') WHERE set_id = $set_id");
+	my $result = delete $columns{result} // 'result';
+	copies('sets', "set_id = $set_id", $n, set_id => '1000 * set_id + n', result => $result);
+	return copies('runs', "set_id = $set_id", $n, run_id => "nextval('bench.run_id_seq')", set_id => '1000 * set_id + n', disturbances => "'{}'", %columns);
+}
+
+# Copies of rows of a table, one a day, with other columns, which are SQL expressions of n.
+sub copies
+{
+	my ($table, $where, $n, %columns) = @_;
+	my $names = sql(<<"SQL");
 SELECT string_agg(quote_ident(attname), ',' ORDER BY attnum) FROM pg_attribute
- WHERE attrelid = 'bench.runs'::regclass AND attnum > 0 AND attgenerated = ''
+ WHERE attrelid = 'bench.$table'::regclass AND attnum > 0 AND attgenerated = ''
 SQL
-	%columns = (run_id => "nextval('bench.run_id_seq')", started_at => "timestamptz '2030-01-01 UTC' + n * interval '1 day'",
-		disturbances => "'{}'", %columns);
+	%columns = (started_at => "timestamptz '2030-01-01 UTC' + n * interval '1 day'", %columns);
 	my $values = join ',', map { $columns{$_} // $_ } split /,/, $names;
-	return sql("INSERT INTO bench.runs ($names) SELECT $values FROM bench.runs, generate_series(1, $n) n WHERE run_id = $run_id ORDER BY n");
+	return sql("INSERT INTO bench.$table ($names) SELECT $values FROM bench.$table, generate_series(1, $n) n WHERE $where ORDER BY n");
 }
 
 # What distinguishes series.
@@ -68,7 +85,29 @@ sql(q(SELECT bench.import_run(json_build_object('format', d ->> 'format', 'forma
 is($series->(), ++$known, 'so is a run of another server');
 my $all = sql("SELECT count(*) FROM bench.trend('series')");
 sql(q(SELECT FROM bench.compare('[{"name": "a"}, {"name": "b"}]', scripts => 'one', repeats => 1, transactions => 1, label => 'series')));
-is(sql("SELECT count(*) FROM bench.trend('series')"), $all, 'runs of sets are in none');
+is(sql("SELECT count(*) FROM bench.trend('series')"), $all + 1, 'runs of sets are in none, but the set is');
+
+# Sets have series of their own.
+my $of_set = "scripts => 'one', label => 'sets', transactions => 1, repeats => 2";
+sql(qq(SELECT FROM bench.compare('[{"name": "a"}, {"name": "b", "baseline": true}, {"name": "c", "clients": 2}]', $of_set)));
+nights_of_set('sets', 30, tps => "n * (1000 + CASE WHEN arm = 'b' THEN 0 ELSE n % 3 END + CASE WHEN arm = 'a' AND n > 20 THEN 200 ELSE 0 END)");
+is(sql("SELECT DISTINCT regexp_replace(series, '[0-9a-f]{8}', 'S', 'g') FROM bench.trend('sets') ORDER BY 1"), <<'SQL' =~ s/\n\z//r, 'an arm is beside the baseline');
+comparison, a / b: spi, prepared, 1 client, scale 1, scripts S
+comparison, c / b: spi, prepared, 2 clients, scale 1, scripts S / spi, prepared, 1 client, scale 1, scripts S
+SQL
+is(sql("SELECT value, cardinality(run_ids) FROM bench.trend('sets') WHERE series LIKE '% a / b:%' ORDER BY started_at DESC LIMIT 1"), '1.2|2', 'its value is a ratio');
+is(sql("SELECT c.series ~ ' a / b:', change, figure, started_at = changed_at, round(ratio::numeric, 2) FROM bench.changes('sets', '{tps}') c JOIN bench.runs ON run_id = runs_after[1]"),
+	't|faster|tps|t|1.20', 'which changes, though both have changed more');
+sql(qq(SELECT FROM bench.sweep('{"clients": [1, 2]}', scripts => 'one', transactions => 1, repeats => 2, label => 'points')));
+nights_of_set('points', 30, tps => 'CASE WHEN clients = 2 AND n > 20 THEN 800 ELSE 1000 END + n % 3 + round');
+is(sql("SELECT split_part(series, ':', 1), change, round(after::numeric) FROM bench.changes('points', '{tps}')"), 'sweep, clients=2|slower|802', 'a point of a sweep');
+is(sql("SELECT count(*) FROM bench.trend('points')"), 62, 'each has a night');
+sql("SELECT FROM bench.find_capacity(scripts => 'one', duration => '100 ms', warmup => '0', clients => 2, latency_limit => 1000, percentile => 90, tolerance => 1, label => 'search')");
+nights_of_set('search', 30, result => "jsonb_set(result, '{rate}', to_jsonb(CASE WHEN n > 20 THEN 300 ELSE 400 END + n % 3))");
+is(sql("SELECT regexp_replace(series, ':.*', ''), change, figure, round(before::numeric), round(after::numeric) FROM bench.changes('search')"),
+	'search, p90 under 1000 ms|slower|tps|401|301', 'a search');
+is(sql("SELECT count(*) FROM bench.trend('search', 'latency_avg_ms')"), 0, 'has a rate only');
+sql("SELECT bench.report(label => 'sets', format => 'html'), bench.dashboard()");
 
 # States and levels.
 my $run = sql("SELECT run_id FROM bench.run('select-only', transactions => 5, vacuum => 'none', label => 'template')");

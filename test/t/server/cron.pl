@@ -309,6 +309,12 @@ SQL
 	is($node->safe_psql('postgres', $overdue), 'f', 'a job that was never due is not overdue');
 	$node->safe_psql('postgres', "UPDATE bench.jobs SET scheduled_at = now() - interval '62 min' WHERE job_name = 'hourly'");
 	is($node->safe_psql('postgres', $overdue), 't', 'a job that did not start is');
+	is($node->safe_psql('postgres', <<"SQL"), 'f', 'unless it was skipped');
+BEGIN;
+INSERT INTO bench.job_runs (job_run_id, job_id, owner, job_name, state, started_at)
+SELECT nextval('bench.job_run_id_seq'), job_id, owner, job_name, 'skipped', now() FROM bench.jobs WHERE job_name = 'hourly';
+$overdue;
+SQL
 	end_of(start_job('hourly'));
 	is($node->safe_psql('postgres', $overdue), 'f', 'until it has started');
 	is( $node->safe_psql('postgres',
