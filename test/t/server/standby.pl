@@ -88,6 +88,9 @@ my %writes = (
 	'bench.schedule'     => q(SELECT bench.schedule('x', '0 3 * * *', '{"transactions": 1}')),
 	'bench.unschedule'   => q(SELECT bench.unschedule('x')),
 	'bench.run_job'      => q(SELECT bench.run_job('x')),
+	'bench.acknowledge'  => 'SELECT bench.acknowledge(1)',
+	'bench.set_baseline' => "SELECT bench.set_baseline($run_id)",
+	'bench.prune'        => q(CALL bench.prune('1 day')),
 	'bench.initialize_pgio' => 'SELECT bench.initialize_pgio()',
 	'bench.initialize'   => 'SELECT bench.initialize()');
 foreach my $name (sort keys %writes)
@@ -178,6 +181,26 @@ signal_sql($caller, 'INT');
 my (undef, $stderr) = finish_sql($caller);
 like($stderr, qr/57014: canceling statement due to user request/, 'Ctrl-C on the standby');
 
+# Limits of roles hold here, too.
+$primary->safe_psql('postgres', <<'SQL');
+CREATE ROLE limited LOGIN;
+SELECT bench.grant_to('limited');
+ALTER ROLE limited SET pg_selfbench.max_clients = 2;
+ALTER ROLE limited SET pg_selfbench.max_concurrent_runs = 1;
+SELECT bench.schedule('nightly', '0 3 * * *', '{"sql": "SELECT 1", "transactions": 5, "label": "nightly"}');
+SQL
+$primary->wait_for_catchup($standby);
+my @as_limited = (extra_params => [ '-U', 'limited' ]);
+my $run = sub { return "SELECT bench.run(sql => 'SELECT pg_sleep(0.1)', clients => $_[0], duration => '10 min')" };
+my $first = start_sql($standby, $run->(2), user => 'limited');
+wait_for($standby, "SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench spi client'");
+(undef, undef, $refused) = $standby->psql('postgres', $run->(3), @as_limited);
+like($refused, qr/number of clients \(3\) exceeds limit "pg_selfbench\.max_clients" \(2\)/, 'a limit of the clients');
+(undef, undef, $refused) = $standby->psql('postgres', $run->(1), @as_limited);
+like($refused, qr/number of runs at the same time \(2\) exceeds limit/, 'and of the runs at the same time');
+signal_sql($first, 'INT');
+finish_sql($first);
+
 nothing_left_ok($standby, 'standby');
 $primary->stop('immediate');
 $standby->promote;
@@ -186,5 +209,10 @@ is( $standby->safe_psql('postgres', 'SELECT state, transactions FROM bench.run(t
 	'after promotion it stores runs like any other server');
 is($standby->safe_psql('postgres', "SELECT state FROM bench.runs WHERE run_id = $live"),
 	'lost', 'and the run that was under way is lost');
+$standby->safe_psql('postgres', "SELECT bench.run_job('nightly')");
+wait_for($standby, "SELECT state <> 'running' FROM bench.job_runs");
+is($standby->safe_psql('postgres', "SELECT j.state, r.state, cardinality(j.run_ids) FROM bench.job_runs j JOIN bench.runs r ON r.run_id = j.run_ids[1] WHERE r.label = 'nightly'"),
+	'finished|finished|1', 'jobs go on');
+wait_until_quiet($standby);
 $standby->stop;
 done_testing();
