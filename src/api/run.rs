@@ -121,7 +121,7 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
     Ok(task.segment().header().run_id.load(Relaxed))
 }
 
-/// Tells the caller of a run that has ended if it was aborted.
+/// Tells the caller of a run that has ended if it was aborted, or clients waited for most of it.
 ///
 /// # Errors
 /// If there are no figures, because no client finished a transaction. Otherwise, it is a warning.
@@ -134,6 +134,7 @@ pub(super) fn conclude(run: &Run, hint: Option<String>) -> Result<()> {
         });
     }
     warnings::tell_errors(run, hint);
+    warnings::tell_stalled(run);
     Ok(())
 }
 

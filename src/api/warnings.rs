@@ -204,6 +204,13 @@ pub(super) fn tell_circumstances(spec: &RunSpec, run: &Run) {
             (run.warmup_s * 10.0).round() / 10.0
         );
     }
+    for note in run.failed_observations().filter(|note| is_news(note)) {
+        pgrx::notice!("{note}");
+    }
+}
+
+/// Tells the caller of a run how many clients completed hardly any transaction.
+pub(super) fn tell_stalled(run: &Run) {
     if let Some(stalled) = stalled_clients(run) {
         let of_arm = run.arm.as_ref().map(|arm| format!(" of arm \"{arm}\""));
         let told = format!(
@@ -211,9 +218,6 @@ pub(super) fn tell_circumstances(spec: &RunSpec, run: &Run) {
             of_arm.unwrap_or_default()
         );
         notice(&told, &format!("{}.", stalled.evidence), stalled.remedy);
-    }
-    for note in run.failed_observations().filter(|note| is_news(note)) {
-        pgrx::notice!("{note}");
     }
 }
 

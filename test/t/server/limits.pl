@@ -105,8 +105,9 @@ my $session = $node->background_psql('postgres', on_error_stop => 0, extra_param
 $session->query_safe('SELECT pg_reload_conf()');
 foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 {
-	# As long as the postmaster has not read it, a connection is let in.
-	last if $node->psql('postgres', 'SELECT 1') != 0;
+	# As long as the postmaster has not read it, a connection is let in. Without a statement: psql may have ended before
+	# it could be sent.
+	last if $node->psql('postgres', undef) != 0;
 	usleep(100_000);
 }
 $session->query("SELECT bench.run(mode => 'libpq', transactions => 1)");

@@ -83,7 +83,8 @@ foreach my $options (keys %port_of)
 	my $connected = 0;
 	foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 	{
-		$connected = $node->psql('postgres', 'SELECT 1', connstr => target('session', $options)) == 0;
+		# Without a statement: psql may have ended before it could be sent.
+		$connected = $node->psql('postgres', undef, connstr => target('session', $options)) == 0;
 		last if $connected;
 		usleep(100_000);
 	}
@@ -156,7 +157,8 @@ my $unseen = qr/the target does not show the process IDs that the clients know, 
 like(told('SELECT * FROM bench.top_waits()'), qr/NOTICE:  waits of the sessions of run \d+ were not observed\nDETAIL:  $unseen/, 'so says top_waits');
 like(told("SELECT bench.report(format => 'markdown')"), qr/## Waits\n+Waits of sessions were not observed: $unseen/, 'and the report');
 is(told("SELECT bench.run('select-only', mode => 'libpq', target => '" . target('small') . "', clients => 4, transactions => 1)") =~ /completed hardly/, '', 'not with one transaction each');
-told("SELECT bench.run('select-only', mode => 'libpq', clients => 4, rate => 200, duration => '2 s', target => '" . target('small') . "')");
+told("SELECT bench.start('select-only', mode => 'libpq', clients => 4, rate => 200, duration => '2 s', target => '" . target('small') . "')");
+like(told("SELECT state FROM bench.wait((SELECT max(run_id) FROM bench.runs))"), qr/NOTICE:  clients completed hardly any transaction\n/, 'says so who waits for it');
 is(told('SELECT stalled_clients FROM bench.runs ORDER BY run_id DESC LIMIT 1'), 2, 'with a rate');
 like(told(q{SELECT FROM bench.compare('[{"name": "one", "clients": 1}, {"name": "four"}]', scripts => 'select-only', mode => 'libpq', clients => 4, duration => '1 s', repeats => 2, target => '} . target('small') . "')"),
 	qr/NOTICE:  clients of arm "four" completed hardly any transaction/, 'which arm');
