@@ -195,7 +195,8 @@ sub comes
 	foreach (1 .. $tries)
 	{
 		my $is_last = $ended && $ended->();
-		$node->psql('postgres', $query, stdout => \$stdout, stderr => \$stderr);
+		# By an option: where the server is down, psql may have ended before it could be sent.
+		$node->psql('postgres', undef, stdout => \$stdout, stderr => \$stderr, extra_params => [ '-c', $query ]);
 		return 1 if $stdout eq 't' && $stderr eq '';
 		return 0 if $is_last;
 		usleep(100_000);

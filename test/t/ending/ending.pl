@@ -255,17 +255,13 @@ foreach (
 	$node->safe_psql('postgres', $undo);
 }
 
-# The server's log shows what cannot be stored.
+# The run ends at its next interval; the server's log shows what cannot be stored.
 $label = 'extension dropped';
 $offset = -s $node->logfile;
 $node->safe_psql('postgres',
 	"SELECT bench.start('select-only', duration => '10 min', vacuum => 'none', label => '$label')");
 wait_for_transactions($node, $label);
 $node->safe_psql('postgres', 'DROP EXTENSION pg_selfbench');
-is( $node->safe_psql('postgres',
-		"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator'"),
-	't',
-	"$label: canceled");
 nothing_left_ok($node, $label);
 like(slurp_file($node->logfile, $offset),
 	qr/LOG:  run \d+ of pg_selfbench: results could not be stored: /, "$label: in the server's log");

@@ -50,8 +50,7 @@ sub checkpointer { return query("SELECT pid FROM pg_stat_activity WHERE backend_
 sub is_up
 {
 	my ($before) = @_;
-	return $node->poll_query_until('postgres',
-		"SELECT pid <> $before FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
+	return wait_for($node, "SELECT pid <> $before FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
 }
 
 # A process is killed: the server ends all others and recovers, or is gone.
