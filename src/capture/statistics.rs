@@ -163,24 +163,20 @@ impl Source {
                 "Update it with ALTER EXTENSION pg_stat_statements UPDATE.",
             ));
         }
-        let source = Source {
-            schema: schema.clone(),
-        };
-        let info = format!("SELECT i.dealloc::text FROM {schema}.pg_stat_statements_info() i");
-        match with_pinned_settings(|| query::first_row(&info)) {
-            Err(Error::Server(report)) if report.sqlstate == "55000" => {
+        match session::setting(c"pg_stat_statements.track").as_deref() {
+            None => {
                 return Err(unusable(
                     "pg_stat_statements is not loaded",
                     "Add it to \"shared_preload_libraries\" and restart the server.",
                 ));
             }
-            other => other?,
-        };
-        if setting(c"pg_stat_statements.track") == "none" {
-            return Err(unusable(
-                "pg_stat_statements counts no statements",
-                "Set \"pg_stat_statements.track\" to top or all.",
-            ));
+            Some("none") => {
+                return Err(unusable(
+                    "pg_stat_statements counts no statements",
+                    "Set \"pg_stat_statements.track\" to top or all.",
+                ));
+            }
+            Some(_) => {}
         }
         if setting(c"compute_query_id") == "off" {
             return Err(unusable(
@@ -188,7 +184,9 @@ impl Source {
                 "Set \"compute_query_id\" to auto or on.",
             ));
         }
-        Ok(source)
+        Ok(Source {
+            schema: schema.clone(),
+        })
     }
 
     /// Looks at the statements; with the beginnings of their texts, if it is the second look.

@@ -159,8 +159,7 @@ pub fn store(name: &str, facts: &Facts, statements: &[Stored], made: Made) -> Re
         for (set, values) in sets {
             run(
                 "INSERT INTO bench.value_sets (owner, set_name, row_no, values)
-                 SELECT $1, $2, e.number, ARRAY(SELECT v.value FROM jsonb_array_elements_text(e.row)
-                            WITH ORDINALITY v (value, number) ORDER BY v.number)
+                 SELECT $1, $2, e.number, ARRAY(SELECT jsonb_array_elements_text(e.row))
                    FROM jsonb_array_elements($3) WITH ORDINALITY e (row, number)",
                 &[
                     role.into(),
