@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(needs_extensions has_module new_bench_node start_sql finish_sql has_ended signal_sql told_ok backend_of remove_data
-  wait_for wait_for_transactions in_time_ok comes_before_end latest_run columns_of
+  wait_for wait_for_transactions in_time_ok comes_before_end latest_run columns_of copy_rows
   start_after_kill invariants invariants_ok figures_ok next_run_ok wait_until_quiet nothing_left_ok
   is_running);
 
@@ -244,6 +244,21 @@ sub latest_run
 		  . " FROM bench.runs WHERE label = '$label' ORDER BY run_id DESC LIMIT 1"),
 	  -1;
 	return \%run;
+}
+
+# Inserts copies of rows of a table of results, for each a number n of a list in SQL, with other columns, which are SQL
+# expressions of n.
+sub copy_rows
+{
+	my ($node, $table, $where, $numbers, %columns) = @_;
+	my $names = $node->safe_psql('postgres', <<"SQL");
+SELECT string_agg(quote_ident(attname), ',' ORDER BY attnum) FROM pg_attribute
+ WHERE attrelid = 'bench.$table'::regclass AND attnum > 0 AND attgenerated = ''
+SQL
+	%columns = (run_id => "nextval('bench.run_id_seq')", disturbances => "'{}'", %columns);
+	my $values = join ',', map { $columns{$_} // $_ } split /,/, $names;
+	return $node->safe_psql('postgres',
+		"INSERT INTO bench.$table ($names) SELECT $values FROM bench.$table, generate_series($numbers) n WHERE $where ORDER BY n");
 }
 
 # SQL for psql that makes a run and selects columns of its row in bench.runs, most of which the

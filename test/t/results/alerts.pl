@@ -51,14 +51,7 @@ sub end_of
 sub nights
 {
 	my ($label, $n, %columns) = @_;
-	my $names = sql(<<'SQL');
-SELECT string_agg(quote_ident(attname), ',' ORDER BY attnum) FROM pg_attribute
- WHERE attrelid = 'bench.runs'::regclass AND attnum > 0 AND attgenerated = ''
-SQL
-	%columns = (run_id => "nextval('bench.run_id_seq')", disturbances => "'{}'", %columns);
-	my $values = join ',', map { $columns{$_} // $_ } split /,/, $names;
-	return sql("INSERT INTO bench.runs ($names) SELECT $values FROM bench.runs, generate_series(1, $n) n
-		WHERE run_id = (SELECT min(run_id) FROM bench.runs WHERE label = '$label') ORDER BY n");
+	return copy_rows($node, 'runs', "run_id = (SELECT min(run_id) FROM bench.runs WHERE label = '$label')", "1, $n", %columns);
 }
 
 # A level of 20 nights before the first run of a job; the job runs again after ten nights of another level.
@@ -141,13 +134,8 @@ is(end_of('arms'), 'finished', 'a job that compares');
 my $set = sql('SELECT max(set_id) FROM bench.sets');
 my $nights_of_set = sub {
 	my ($from, $to, $tps, $at) = @_;
-	foreach my $table (qw(sets runs))
-	{
-		my $names = sql("SELECT string_agg(quote_ident(attname), ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'bench.$table'::regclass AND attnum > 0 AND attgenerated = ''");
-		my %columns = (set_id => '1000 * set_id + n', run_id => "nextval('bench.run_id_seq')", started_at => $at, tps => $tps, disturbances => "'{}'");
-		my $values = join ',', map { $columns{$_} // $_ } split /,/, $names;
-		sql("INSERT INTO bench.$table ($names) SELECT $values FROM bench.$table, generate_series($from, $to) n WHERE set_id = $set ORDER BY n");
-	}
+	my %columns = (set_id => '1000 * set_id + n', started_at => $at, tps => $tps);
+	copy_rows($node, $_, "set_id = $set", "$from, $to", %columns) foreach qw(sets runs);
 };
 sql("UPDATE bench.runs SET tps = 1000, disturbances = '{}' WHERE set_id = $set");
 $nights_of_set->(1, 20, '1000 + n % 3', "started_at - (21 - n) * interval '1 day'");

@@ -39,14 +39,8 @@ sub error
 sub copies
 {
 	my ($run_id, $label, $n, %columns) = @_;
-	my $names = sql(<<'SQL');
-SELECT string_agg(quote_ident(attname), ',' ORDER BY attnum) FROM pg_attribute
- WHERE attrelid = 'bench.runs'::regclass AND attnum > 0 AND attgenerated = ''
-SQL
 	my $at = "timestamptz '2020-01-01 UTC' + n * interval '1 day'";
-	%columns = (run_id => "nextval('bench.run_id_seq')", started_at => $at, created_at => $at, disturbances => "'{}'", label => "'$label'", %columns);
-	my $values = join ',', map { $columns{$_} // $_ } split /,/, $names;
-	return sql("INSERT INTO bench.runs ($names) SELECT $values FROM bench.runs, generate_series(1, $n) n WHERE run_id = $run_id ORDER BY n");
+	return copy_rows($node, 'runs', "run_id = $run_id", "1, $n", started_at => $at, created_at => $at, label => "'$label'", %columns);
 }
 
 my $run = "aggregate_interval => '100 ms', duration => '1 s', log => true, per_statement => true, vacuum => 'none', label => 'detailed'";

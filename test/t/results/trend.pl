@@ -29,7 +29,7 @@ sub error
 sub nights
 {
 	my ($run_id, $n, %columns) = @_;
-	return copies('runs', "run_id = $run_id", $n, run_id => "nextval('bench.run_id_seq')", disturbances => "'{}'", %columns);
+	return copies('runs', "run_id = $run_id", $n, %columns);
 }
 
 # Nights of the set with a label, whose runs have other columns.
@@ -40,20 +40,14 @@ sub nights_of_set
 	sql("UPDATE bench.runs SET tps = 1000 WHERE set_id = $set_id; UPDATE bench.sets SET result = jsonb_set(result, '{rate}', '400') WHERE set_id = $set_id");
 	my $result = delete $columns{result} // 'result';
 	copies('sets', "set_id = $set_id", $n, set_id => '1000 * set_id + n', result => $result);
-	return copies('runs', "set_id = $set_id", $n, run_id => "nextval('bench.run_id_seq')", set_id => '1000 * set_id + n', disturbances => "'{}'", %columns);
+	return copies('runs', "set_id = $set_id", $n, set_id => '1000 * set_id + n', %columns);
 }
 
-# Copies of rows of a table, one a day, with other columns, which are SQL expressions of n.
+# Copies of rows of a table, one a day.
 sub copies
 {
 	my ($table, $where, $n, %columns) = @_;
-	my $names = sql(<<"SQL");
-SELECT string_agg(quote_ident(attname), ',' ORDER BY attnum) FROM pg_attribute
- WHERE attrelid = 'bench.$table'::regclass AND attnum > 0 AND attgenerated = ''
-SQL
-	%columns = (started_at => "timestamptz '2030-01-01 UTC' + n * interval '1 day'", %columns);
-	my $values = join ',', map { $columns{$_} // $_ } split /,/, $names;
-	return sql("INSERT INTO bench.$table ($names) SELECT $values FROM bench.$table, generate_series(1, $n) n WHERE $where ORDER BY n");
+	return copy_rows($node, $table, $where, "1, $n", started_at => "timestamptz '2030-01-01 UTC' + n * interval '1 day'", %columns);
 }
 
 # What distinguishes series.
