@@ -83,7 +83,8 @@ pub fn load(run: &Run, sources: &[Source], seen: Option<&SeenWaits>) -> Result<R
     {
         data.waits = waits::series(run_id, seen)?;
     }
-    if has(Source::Latencies) || has(Source::Heat) {
+    // What a chart of latencies over time says of the whole run is in the histogram of all.
+    if has(Source::Latencies) || has(Source::Heat) || has(Source::Intervals) {
         (data.bins, data.percentiles) = latencies(run)?;
     }
     if has(Source::Heat) {
@@ -185,7 +186,7 @@ fn series(figure: RunFigure, moments: &[Moment]) -> Option<Series> {
     let known = |moment: &Moment| {
         let values = moment.figures.get(figure.name())?;
         let values = [0, 1, 2].map(|i| values[i].as_f64());
-        Some(point((moment.from + moment.to) / 2.0, values))
+        Some(point(moment.from, moment.to, values))
     };
     let points: Vec<Point> = moments.iter().filter_map(known).collect();
     (!points.is_empty()).then(|| Series {

@@ -41,7 +41,9 @@ function valueOf(text) {
 
 // From a position to a value, by the first and the last tick of an axis.
 function axis(ticks, isLog) {
-  const known = ticks.map(([at, text]) => [at, valueOf(text)]).filter(([, value]) => !Number.isNaN(value));
+  // On a log axis, 0 has a place of its own below the others.
+  const isOnAxis = (value) => !Number.isNaN(value) && !(isLog && value === 0);
+  const known = ticks.map(([at, text]) => [at, valueOf(text)]).filter(([, value]) => isOnAxis(value));
   const [[a, low], [b, high]] = [known[0], known[known.length - 1]];
   const along = (at) => (at - a) / (b - a);
   return isLog ? (at) => low * (high / low) ** along(at) : (at) => low + (high - low) * along(at);

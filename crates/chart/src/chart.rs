@@ -252,7 +252,12 @@ mod tests {
     #[test]
     fn labels_of_a_bottom_axis_stand_apart() {
         let labels = |from, to| {
-            let ticks = Scale::Log { from, to }.ticks(6.0, 1.0);
+            let ticks = Scale::Log {
+                from,
+                to,
+                zero: 0.0,
+            }
+            .ticks(6.0, 1.0);
             let labels = labels_apart(&ticks).filter(|label| !label.is_empty());
             labels.map(str::to_owned).collect::<Vec<_>>()
         };

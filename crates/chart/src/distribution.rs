@@ -35,7 +35,7 @@ pub fn distribution(about: &About, bins: &[Bin], marks: &[(String, f64)]) -> Cha
     let used = || bins.iter().filter(|bin| bin.count > 0);
     let bounds = used().flat_map(|bin| [bin.from_ms, bin.to_ms]);
     let across = Scale::log(bounds.chain(marks.iter().map(|(_, ms)| *ms)));
-    let Scale::Log { from, to } = across else {
+    let Scale::Log { from, to, .. } = across else {
         return Chart::empty(about);
     };
     if total == 0 {
@@ -86,7 +86,7 @@ pub fn distribution(about: &About, bins: &[Bin], marks: &[(String, f64)]) -> Cha
 /// The middle of a log axis, whose magnitude its unit fits.
 fn middle(scale: &Scale) -> f64 {
     match *scale {
-        Scale::Log { from, to } => (from * to).sqrt(),
+        Scale::Log { from, to, .. } => (from * to).sqrt(),
         Scale::Linear { to, .. } => to,
     }
 }

@@ -3,7 +3,7 @@
 use crate::chart::{AXIS_HEIGHT, About, Area, Axes, Chart, UNIT_HEIGHT};
 use crate::legend;
 use crate::number::Unit;
-use crate::scale::{Scale, time_ticks};
+use crate::scale::{Scale, TIME_TICKS, time_ticks};
 use crate::series::{Span, SpanKind, TimeAxis};
 use crate::svg::{Path, WIDTH};
 use crate::timeline::{STRIP, entries, kinds, span_marks};
@@ -42,6 +42,7 @@ pub fn heat(about: &About, time: TimeAxis, spans: &[Span], map: &HeatMap) -> Cha
     let up = Scale::Log {
         from: *from,
         to: *to,
+        zero: 0.0,
     };
     let time = time.checked();
     let across = Scale::Linear {
@@ -75,7 +76,7 @@ pub fn heat(about: &About, time: TimeAxis, spans: &[Span], map: &HeatMap) -> Cha
             used[shade] = true;
         }
     }
-    let (ticks, of_time) = time_ticks(time.from, time.to, 6.0);
+    let (ticks, of_time) = time_ticks(time.from, time.to, TIME_TICKS);
     let (divisor, unit) = Unit::Milliseconds.of((from * to).sqrt());
     let marks = html! {
         @if !spans.is_empty() {

@@ -5,9 +5,9 @@
 pub enum Unit {
     /// A number of things, such as `transactions/s`.
     Count(&'static str),
-    /// Milliseconds.
+    /// Milliseconds, whatever the magnitude.
     Milliseconds,
-    /// Microseconds.
+    /// Microseconds, whatever the magnitude.
     Microseconds,
     /// Bytes, or with `/s` bytes per second.
     Bytes(&'static str),
@@ -18,18 +18,10 @@ pub enum Unit {
 impl Unit {
     /// Divisor for values up to this one, and the name of the unit that results.
     pub fn of(self, highest: f64) -> (f64, String) {
-        let time = |ms_per_base: f64| {
-            let ms = highest * ms_per_base;
-            match ms {
-                ms if ms < 1.0 => (0.001 / ms_per_base, "\u{b5}s".to_owned()),
-                ms if ms < 5000.0 => (1.0 / ms_per_base, "ms".to_owned()),
-                _ => (1000.0 / ms_per_base, "s".to_owned()),
-            }
-        };
         match self {
             Unit::Count(name) => (1.0, name.to_owned()),
-            Unit::Milliseconds => time(1.0),
-            Unit::Microseconds => time(0.001),
+            Unit::Milliseconds => (1.0, "ms".to_owned()),
+            Unit::Microseconds => (1.0, "\u{b5}s".to_owned()),
             Unit::Bytes(suffix) => {
                 let names = ["bytes", "kB", "MB", "GB", "TB"];
                 let mut step = 0;
@@ -49,7 +41,8 @@ impl Unit {
     pub(crate) fn on_axis(self, highest: f64) -> (f64, String) {
         let (mut divisor, name) = self.of(highest);
         let mut part = 1.0;
-        while highest > 0.0 && highest / divisor <= 0.01 {
+        let is_time = matches!(self, Unit::Milliseconds | Unit::Microseconds);
+        while !is_time && highest > 0.0 && highest / divisor <= 0.01 {
             (divisor, part) = (divisor / 1000.0, part / 1000.0);
         }
         match part {
@@ -71,13 +64,18 @@ pub fn figure(value: f64) -> String {
         return "unknown".to_owned();
     }
     let decimals = match value.abs() {
-        0.0 => 0,
+        // Too small for the decimals, such as what rounding leaves of a difference.
+        size if size < 5e-7 => 0,
         size if size >= 99.95 => 0,
         size if size >= 9.995 => 1,
         size if size >= 0.9995 => 2,
         size => (2 - size.log10().floor() as i32).clamp(0, 6) as usize,
     };
-    thousands(&format!("{value:.decimals$}"))
+    let text = format!("{value:.decimals$}");
+    match text.as_str() {
+        "-0" => "0".to_owned(),
+        text => thousands(text),
+    }
 }
 
 /// Commas between thousands.
@@ -150,6 +148,9 @@ mod tests {
             (12.345, "12.3"),
             (1.2345, "1.23"),
             (0.012345, "0.0123"),
+            (0.000_001_2, "0.000001"),
+            (1e-9, "0"),
+            (-1e-9, "0"),
             (99.96, "100"),
             (f64::NAN, "unknown"),
         ];
@@ -173,10 +174,10 @@ mod tests {
 
     #[test]
     fn units_fit_the_magnitude() {
-        assert_eq!(Unit::Milliseconds.with(0.0123), "12.3 \u{b5}s");
-        assert_eq!(Unit::Milliseconds.with(12.3), "12.3 ms");
+        assert_eq!(Unit::Milliseconds.with(0.0123), "0.0123 ms");
+        assert_eq!(Unit::Milliseconds.with(12_300.0), "12,300 ms");
         assert_eq!(Unit::Microseconds.with(12.3), "12.3 \u{b5}s");
-        assert_eq!(Unit::Microseconds.with(12_300_000.0), "12.3 s");
+        assert_eq!(Unit::Microseconds.with(12_300.0), "12,300 \u{b5}s");
         assert_eq!(Unit::Bytes("/s").with(3.0 * 1024.0 * 1024.0), "3.00 MB/s");
         assert_eq!(Unit::Share("").with(0.5), "50.0 %");
         assert_eq!(Unit::Count("tps").with(1e6), "1,000,000 tps");

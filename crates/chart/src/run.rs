@@ -249,24 +249,36 @@ impl RunChart {
     /// Returns the finding: a sentence with figures.
     pub fn finding(self, data: &RunData) -> String {
         let found = match self {
-            RunChart::Tps => course(data, RunFigure::Tps, "throughput"),
+            RunChart::Tps => mean_course(data, RunFigure::Tps, "throughput"),
             RunChart::Latency => {
-                let p99 = course(data, RunFigure::LatencyP99, "the 99th percentile");
+                // The percentile of all transactions is no mean of those of intervals.
+                let whole = data
+                    .percentiles
+                    .iter()
+                    .find(|(percentile, _)| *percentile == 99.0);
+                let p99 = RunFigure::LatencyP99;
+                let p99 = course(
+                    data,
+                    p99,
+                    "the 99th percentile",
+                    "of all",
+                    whole.map(|(_, ms)| *ms),
+                );
                 let max = data.figure(RunFigure::LatencyMax).and_then(highest);
                 max.map(|(at, ms)| {
                     let ms = Unit::Milliseconds.with(ms);
                     format!(
-                        "{} The longest transaction took {ms}, at {} s.",
+                        "{} The longest transaction took {ms}, at {}.",
                         p99.unwrap_or_default(),
-                        figure(at)
+                        data.time.scale().moment(at)
                     )
                 })
             }
             RunChart::Waits => most_waits(data),
-            RunChart::Wal => course(data, RunFigure::Wal, "WAL"),
-            RunChart::Blocks => course(data, RunFigure::BlocksRead, "blocks read"),
-            RunChart::Cpu => course(data, RunFigure::CpuUser, "user time"),
-            RunChart::Device => course(data, RunFigure::DeviceWrite, "writes"),
+            RunChart::Wal => mean_course(data, RunFigure::Wal, "WAL"),
+            RunChart::Blocks => mean_course(data, RunFigure::BlocksRead, "blocks read"),
+            RunChart::Cpu => mean_course(data, RunFigure::CpuUser, "user time"),
+            RunChart::Device => mean_course(data, RunFigure::DeviceWrite, "writes"),
             RunChart::Heatmap | RunChart::Distribution | RunChart::Percentiles => spread(data),
             RunChart::Statements => longest(data),
             RunChart::TimeBudget => largest(data),
@@ -311,33 +323,37 @@ fn lowest(series: &Series) -> Option<(f64, f64)> {
 }
 
 /// Mean and extremes of a figure over time.
-fn course(data: &RunData, of: RunFigure, name: &str) -> Option<String> {
+fn mean_course(data: &RunData, of: RunFigure, name: &str) -> Option<String> {
+    course(data, of, name, "on average", data.figure(of)?.mean())
+}
+
+/// What a figure is of the whole run, if that is known, and its extremes.
+fn course(
+    data: &RunData,
+    of: RunFigure,
+    name: &str,
+    how: &str,
+    whole: Option<f64>,
+) -> Option<String> {
     let series = data.figure(of)?;
-    let means: Vec<f64> = series.known().map(|(_, range)| range.mean).collect();
-    let mean = means.iter().sum::<f64>() / means.len() as f64;
     let ((low_at, low), (high_at, high)) = (lowest(series)?, highest(series)?);
-    let unit = of.unit();
+    let (unit, time) = (of.unit(), data.time.scale());
     let name: String = name[..1].to_uppercase() + &name[1..];
+    let whole = whole.map(|value| format!("{} {how}, ", unit.with(value)));
     Some(format!(
-        "{name}: {} on average, from {} at {} s to {} at {} s.",
-        unit.with(mean),
+        "{name}: {}from {} at {} to {} at {}.",
+        whole.unwrap_or_default(),
         unit.with(low),
-        figure(low_at),
+        time.moment(low_at),
         unit.with(high),
-        figure(high_at)
+        time.moment(high_at)
     ))
 }
 
 fn most_waits(data: &RunData) -> Option<String> {
-    let mean = |series: &Series| {
-        let means: Vec<f64> = series.known().map(|(_, range)| range.mean).collect();
-        means.iter().sum::<f64>() / series.points.len().max(1) as f64
-    };
-    let parts: Vec<String> = data
-        .waits
-        .iter()
-        .take(3)
-        .map(|series| format!("{} {}", series.name, figure(mean(series))))
+    let most = data.waits.iter().take(3);
+    let parts: Vec<String> = most
+        .filter_map(|series| Some(format!("{} {}", series.name, figure(series.mean()?))))
         .collect();
     (!parts.is_empty()).then(|| format!("Sessions on average: {}.", parts.join(", ")))
 }
@@ -376,11 +392,72 @@ fn largest(data: &RunData) -> Option<String> {
     ))
 }
 
-/// A point of the lowest, mean and highest value; `None` if one of them is not known.
-pub fn point(at: f64, [low, mean, high]: [Option<f64>; 3]) -> Point {
+/// A point of the time from `from` to `to` with the lowest, mean and highest value; `None` if one of them is not
+/// known.
+pub fn point(from: f64, to: f64, [low, mean, high]: [Option<f64>; 3]) -> Point {
     let value = match (low, mean, high) {
         (Some(low), Some(mean), Some(high)) => Some(Range { low, mean, high }),
         _ => None,
     };
-    Point { at, value }
+    Point {
+        at: (from + to) / 2.0,
+        seconds: to - from,
+        value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A figure of 1,000 for 9.9 s, and of 0 for 0.1 s.
+    fn data(figure: RunFigure, to: f64) -> RunData {
+        let at = |from: f64, to, [low, mean, high]: [f64; 3]| {
+            point(from, to, [Some(low), Some(mean), Some(high)])
+        };
+        RunData {
+            time: TimeAxis { from: 0.0, to },
+            figures: vec![Series {
+                name: figure.name().to_owned(),
+                points: vec![
+                    at(0.0, 9.9, [900.0, 1000.0, 1100.0]),
+                    at(9.9, 10.0, [0.0, 0.0, 0.0]),
+                ],
+            }],
+            ..RunData::default()
+        }
+    }
+
+    #[test]
+    fn means_are_weighted_by_time() {
+        let data = data(RunFigure::Tps, 10.0);
+        assert_eq!(
+            RunChart::Tps.finding(&data),
+            "Throughput: 990 transactions/s on average, from 0 transactions/s at 9.95 s to 1,100 transactions/s \
+             at 4.95 s."
+        );
+        let waits = RunData {
+            waits: data.figures,
+            ..RunData::default()
+        };
+        assert_eq!(
+            RunChart::Waits.finding(&waits),
+            "Sessions on average: tps 990."
+        );
+    }
+
+    #[test]
+    fn percentiles_are_those_of_all_transactions() {
+        let mut data = data(RunFigure::LatencyP99, 1800.0);
+        data.figures.push(Series {
+            name: RunFigure::LatencyMax.name().to_owned(),
+            ..data.figures[0].clone()
+        });
+        data.percentiles = vec![(99.0, 16.3)];
+        assert_eq!(
+            RunChart::Latency.finding(&data),
+            "The 99th percentile: 16.3 ms of all, from 0 ms at 0.17 min to 1,100 ms at 0.08 min. \
+             The longest transaction took 1,100 ms, at 0.08 min."
+        );
+    }
 }

@@ -1,6 +1,6 @@
 //! Axes: where a value is, and which values have a tick.
 
-use crate::number::{label, labels};
+use crate::number::{figure, label, labels};
 
 /// A tick of an axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,8 +27,13 @@ pub enum Scale {
         from: f64,
         /// The highest value, above the lowest.
         to: f64,
+        /// Part of the axis at its begin that stands for 0, which has no place on a log axis; 0 without.
+        zero: f64,
     },
 }
+
+/// The part of a log axis for values of 0: the height of a label.
+const ZERO: f64 = 0.12;
 
 impl Scale {
     /// From 0 to the tick at or above the highest of the values, which need not be finite.
@@ -55,17 +60,27 @@ impl Scale {
         while to < highest * (1.0 - 1e-9) || to <= from {
             to = above(to);
         }
-        Scale::Log { from, to }
+        Scale::Log {
+            from,
+            to,
+            zero: 0.0,
+        }
     }
 
-    /// A log axis if the values differ by a factor of more than `ratio`, else a linear one from 0.
+    /// A log axis if the values above 0 differ by a factor of more than `ratio`, else a linear one from 0. If
+    /// there are values of 0, the log axis has a place for them.
     pub fn fitting(values: &[f64], ratio: f64) -> Scale {
         let above_zero = finite(values.iter().copied()).filter(|value| *value > 0.0);
         let lowest = above_zero.fold(f64::INFINITY, f64::min);
         let highest = finite(values.iter().copied()).fold(0.0, f64::max);
-        match highest > lowest * ratio {
-            true => Scale::log(values.iter().copied()),
-            false => Scale::from_zero(values.iter().copied()),
+        let has_zero = finite(values.iter().copied()).any(|value| value <= 0.0);
+        match Scale::log(values.iter().copied()) {
+            Scale::Log { from, to, .. } if highest > lowest * ratio => Scale::Log {
+                from,
+                to,
+                zero: if has_zero { ZERO } else { 0.0 },
+            },
+            _ => Scale::from_zero(values.iter().copied()),
         }
     }
 
@@ -73,9 +88,23 @@ impl Scale {
     pub fn at(&self, value: f64) -> f64 {
         let at = match *self {
             Scale::Linear { from, to } => (value - from) / (to - from),
-            Scale::Log { from, to } => (value.max(from) / from).ln() / (to / from).ln(),
+            Scale::Log { from, .. } if value < from * (1.0 - 1e-9) => 0.0,
+            Scale::Log { from, to, zero } => {
+                zero + (1.0 - zero) * (value / from).ln() / (to / from).ln()
+            }
         };
         if at.is_nan() { 0.0 } else { at.clamp(0.0, 1.0) }
+    }
+
+    /// A value of a time axis, which is in seconds, in the unit of its labels.
+    pub fn moment(&self, at: f64) -> String {
+        let (Scale::Linear { from, to } | Scale::Log { from, to, .. }) = *self;
+        match time_unit(time_step(from, to, TIME_TICKS)) {
+            (divisor, unit) if divisor > 1.0 && at.is_finite() => {
+                format!("{:.2} {unit}", at / divisor)
+            }
+            (divisor, unit) => format!("{} {unit}", figure(at / divisor)),
+        }
     }
 
     /// The highest value.
@@ -97,14 +126,18 @@ impl Scale {
                 let step = nice_step((to - from) / divisor, wanted) * divisor;
                 self.ticks_at(&multiples(from, to, step), divisor)
             }
-            Scale::Log { from, to } => {
-                let ticks = self.log_ticks(from / divisor, to / divisor, wanted);
-                if ticks.iter().filter(|tick| !tick.label.is_empty()).count() >= 2 {
-                    return ticks;
+            Scale::Log { from, to, zero } => {
+                let mut ticks = self.log_ticks(from / divisor, to / divisor, wanted, divisor);
+                if ticks.iter().filter(|tick| !tick.label.is_empty()).count() < 2 {
+                    // A narrow range has no power of ten, nor twice or five times one.
+                    let step = nice_step((to - from) / divisor, wanted) * divisor;
+                    ticks = self.ticks_at(&multiples(from, to, step), divisor);
                 }
-                // A narrow range has no power of ten, nor twice or five times one.
-                let step = nice_step((to - from) / divisor, wanted) * divisor;
-                self.ticks_at(&multiples(from, to, step), divisor)
+                if zero > 0.0 {
+                    let label = "0".to_owned();
+                    ticks.insert(0, Tick { at: 0.0, label });
+                }
+                ticks
             }
         }
     }
@@ -134,7 +167,7 @@ impl Scale {
         values.iter().zip(labels(&divided)).map(tick).collect()
     }
 
-    fn log_ticks(&self, from: f64, to: f64, wanted: f64) -> Vec<Tick> {
+    fn log_ticks(&self, from: f64, to: f64, wanted: f64, divisor: f64) -> Vec<Tick> {
         let decades = (to / from).log10();
         let labeled: &[u8] = match decades {
             decades if decades * 3.0 <= wanted * 1.3 => &[1, 2, 5],
@@ -152,7 +185,8 @@ impl Scale {
                 }
                 let is_labeled = labeled.contains(&digit) && (power - first) % every == 0;
                 ticks.push(Tick {
-                    at: ((value / from).ln() / (to / from).ln()).clamp(0.0, 1.0),
+                    // A hair below the first value is not 0.
+                    at: self.at(value.max(from) * divisor),
                     label: if is_labeled {
                         label(value)
                     } else {
@@ -165,31 +199,43 @@ impl Scale {
     }
 }
 
+/// Number of ticks of a time axis, about.
+pub const TIME_TICKS: f64 = 6.0;
+
 /// Ticks of a time axis in seconds, at round values of a unit from µs to days, and the unit of the labels.
 pub fn time_ticks(from: f64, to: f64, wanted: f64) -> (Vec<Tick>, &'static str) {
+    let step = time_step(from, to, wanted);
+    let (divisor, unit) = time_unit(step);
+    let scale = Scale::Linear { from, to };
+    (scale.ticks_at(&multiples(from, to, step), divisor), unit)
+}
+
+/// Seconds between the ticks of a time axis.
+fn time_step(from: f64, to: f64, wanted: f64) -> f64 {
     const STEPS: [f64; 17] = [
         1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0,
         10800.0, 21600.0, 43200.0,
     ];
     let span = to - from;
-    let rough = span / wanted;
-    let step = match rough {
+    match span / wanted {
         rough if rough <= 1.0 => nice_step(span, wanted),
         rough => match STEPS.iter().find(|step| **step >= rough) {
             Some(step) => *step,
             None => nice_step(span / 86400.0, wanted).max(1.0) * 86400.0,
         },
-    };
-    let (divisor, unit) = match step {
+    }
+}
+
+/// The unit of ticks that are `step` seconds apart, and its seconds.
+fn time_unit(step: f64) -> (f64, &'static str) {
+    match step {
         step if step >= 86400.0 => (86400.0, "days"),
         step if step >= 1800.0 => (3600.0, "h"),
         step if step >= 60.0 => (60.0, "min"),
         step if step >= 0.1 => (1.0, "s"),
         step if step >= 1e-4 => (1e-3, "ms"),
         _ => (1e-6, "\u{b5}s"),
-    };
-    let scale = Scale::Linear { from, to };
-    (scale.ticks_at(&multiples(from, to, step), divisor), unit)
+    }
 }
 
 fn finite(values: impl IntoIterator<Item = f64>) -> impl Iterator<Item = f64> {
@@ -264,7 +310,8 @@ mod tests {
             scale,
             Scale::Log {
                 from: 2.0,
-                to: 10.0
+                to: 10.0,
+                zero: 0.0
             }
         );
         assert_eq!(texts(&scale.ticks(4.0, 1.0)), ["2", "5", "10"]);
@@ -279,7 +326,8 @@ mod tests {
             Scale::log([5.0]),
             Scale::Log {
                 from: 5.0,
-                to: 10.0
+                to: 10.0,
+                zero: 0.0
             }
         );
         assert_eq!(
@@ -296,7 +344,11 @@ mod tests {
             (900.0, 1200.0),
             (3.0, 4.0),
         ] {
-            let scale = Scale::Log { from, to };
+            let scale = Scale::Log {
+                from,
+                to,
+                zero: 0.0,
+            };
             let ticks = scale.ticks(5.0, 1000.0);
             let texts = texts(&ticks);
             assert!(
@@ -311,11 +363,33 @@ mod tests {
         let scale = Scale::Log {
             from: 1250.0,
             to: 1410.0,
+            zero: 0.0,
         };
         assert_eq!(
             texts(&scale.ticks(5.0, 1000.0)),
             ["1.25", "1.30", "1.35", "1.40"]
         );
+    }
+
+    #[test]
+    fn log_axes_have_a_place_for_zero() {
+        let scale = Scale::fitting(&[0.0, 1.0, 1000.0], 50.0);
+        let ticks = scale.ticks(4.0, 1.0);
+        assert_eq!((ticks[0].at, ticks[0].label.as_str()), (0.0, "0"));
+        let one = ticks.iter().find(|tick| tick.label == "1");
+        assert_eq!(one.map(|tick| tick.at), Some(scale.at(1.0)));
+        assert!(scale.at(1.0) > scale.at(0.0) + 0.1);
+        assert_eq!(scale.at(1000.0), 1.0);
+        let without = Scale::fitting(&[1.0, 1000.0], 50.0);
+        assert_eq!(without.ticks(4.0, 1.0)[0].label, "1");
+    }
+
+    #[test]
+    fn moments_have_the_unit_of_the_axis() {
+        let moment = |at, to| Scale::Linear { from: 0.0, to }.moment(at);
+        assert_eq!(moment(1235.0, 1800.0), "20.58 min");
+        assert_eq!(moment(12.5, 60.0), "12.5 s");
+        assert_eq!(moment(0.012, 0.06), "12.0 ms");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Charts over time.
 
 use crate::chart::Axes;
+use crate::scale::Scale;
 
 /// The time that charts of one run share, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -21,6 +22,12 @@ impl TimeAxis {
         };
         let to = if self.to > from { self.to } else { from + 1.0 };
         TimeAxis { from, to }
+    }
+
+    /// It as a scale.
+    pub(crate) fn scale(self) -> Scale {
+        let TimeAxis { from, to } = self.checked();
+        Scale::Linear { from, to }
     }
 
     /// The axes of a chart over it.
@@ -58,8 +65,10 @@ impl Range {
 /// A value in time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Time, in seconds.
+    /// Time, in seconds: the middle of what it stands for.
     pub at: f64,
+    /// Length of the time that it stands for, in seconds.
+    pub seconds: f64,
     /// `None` if it is not known, which leaves a gap.
     pub value: Option<Range>,
 }
@@ -78,6 +87,16 @@ impl Series {
     pub(crate) fn known(&self) -> impl Iterator<Item = (f64, Range)> + '_ {
         let known = |point: &Point| Some((point.at, point.value.filter(|r| r.mean.is_finite())?));
         self.points.iter().filter_map(known)
+    }
+
+    /// The mean of the known values, each weighted by its time; `None` without any.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        let known = self.points.iter().filter_map(|point| {
+            let range = point.value.filter(|range| range.mean.is_finite())?;
+            Some((point.seconds, point.seconds * range.mean))
+        });
+        let (seconds, sum) = known.fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+        (seconds > 0.0).then(|| sum / seconds)
     }
 
     /// The values that are known, in parts without a gap.

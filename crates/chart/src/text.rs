@@ -2,7 +2,7 @@
 
 use crate::number::{Unit, labels};
 use crate::scale::{Scale, time_ticks};
-use crate::series::{Series, TimeAxis};
+use crate::series::{Point, Series, TimeAxis};
 
 /// Characters that a plot consists of.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -159,7 +159,8 @@ fn glyph(dots: &[Vec<bool>], row: usize, column: usize, glyphs: Glyphs) -> char 
     }
 }
 
-/// A series as one line of at most that many characters, from 0 to its highest mean; a gap is a space.
+/// A series as one line of at most that many characters, from 0 to its highest value; each is the lowest value
+/// of its time, so that no stall is hidden. A gap is a space.
 pub fn line(series: &Series, width: usize, glyphs: Glyphs) -> String {
     let levels: &[char] = match glyphs {
         Glyphs::Unicode => &[
@@ -169,40 +170,60 @@ pub fn line(series: &Series, width: usize, glyphs: Glyphs) -> String {
         Glyphs::Ascii => &['_', '.', '-', '=', '+', '*', '#', '@'],
     };
     let per_character = series.points.len().div_ceil(width.max(1)).max(1);
-    let means: Vec<Option<f64>> = series
-        .points
-        .chunks(per_character)
-        .map(|points| {
-            let known = points
-                .iter()
-                .filter_map(|point| point.value)
-                .map(|range| range.mean);
-            let known: Vec<f64> = known.filter(|mean| mean.is_finite()).collect();
-            (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
-        })
-        .collect();
-    let highest = means.iter().flatten().copied().fold(0.0, f64::max);
-    let level = |mean: &Option<f64>| match mean {
-        None => ' ',
-        Some(mean) if highest > 0.0 => {
-            let level = (mean / highest * levels.len() as f64).ceil() as usize;
-            levels[level.clamp(1, levels.len()) - 1]
+    let highest = ends(series).map_or(0.0, |(_, high)| high);
+    let level = |points: &[Point]| {
+        let known = points.iter().filter_map(|point| point.value);
+        let lowest = known.map(|range| range.low).filter(|low| low.is_finite());
+        match lowest.reduce(f64::min) {
+            None => ' ',
+            Some(low) if highest > 0.0 => {
+                let level = (low / highest * levels.len() as f64).ceil() as usize;
+                levels[level.clamp(1, levels.len()) - 1]
+            }
+            Some(_) => levels[0],
         }
-        Some(_) => levels[0],
     };
-    means.iter().map(level).collect()
+    series.points.chunks(per_character).map(level).collect()
 }
 
-/// The highest and the lowest mean of a series, as labels; `None` without any.
+/// The lowest and the highest value of a series, as labels; `None` without any.
 pub fn bounds(series: &Series) -> Option<(String, String)> {
-    let means = || series.known().map(|(_, range)| range.mean);
-    let (low, high) = (
-        means().fold(f64::INFINITY, f64::min),
-        means().fold(f64::NEG_INFINITY, f64::max),
-    );
+    let (low, high) = ends(series)?;
     let texts = labels(&[low.round(), high.round()]);
-    match texts.as_slice() {
-        [low, high] if means().next().is_some() => Some((low.clone(), high.clone())),
-        _ => None,
+    texts
+        .try_into()
+        .ok()
+        .map(|[low, high]: [String; 2]| (low, high))
+}
+
+/// The lowest and the highest value of a series.
+fn ends(series: &Series) -> Option<(f64, f64)> {
+    let ends = series.known().map(|(_, range)| (range.low, range.high));
+    ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::series::Range;
+
+    #[test]
+    fn lines_show_the_lowest_values() {
+        let point = |i: usize| Point {
+            at: i as f64,
+            seconds: 1.0,
+            value: Some(Range {
+                low: if i == 5 { 0.0 } else { 800.0 },
+                mean: 900.0,
+                high: 1000.0,
+            }),
+        };
+        let series = Series {
+            name: "tps".to_owned(),
+            points: (0..12).map(point).collect(),
+        };
+        assert_eq!(line(&series, 4, Glyphs::Ascii), "#_##");
+        assert_eq!(bounds(&series), Some(("0".to_owned(), "1,000".to_owned())));
+        assert_eq!(bounds(&Series::default()), None);
     }
 }

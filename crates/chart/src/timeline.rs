@@ -3,7 +3,7 @@
 use crate::chart::{AXIS_HEIGHT, About, Area, Chart, UNIT_HEIGHT, color};
 use crate::legend::{self, Entry};
 use crate::number::{Unit, figure};
-use crate::scale::{Scale, time_ticks};
+use crate::scale::{Scale, TIME_TICKS, time_ticks};
 use crate::series::{Range, Series, Span, SpanKind, TimeAxis};
 use crate::svg::{Path, WIDTH};
 use maud::{Markup, html};
@@ -161,7 +161,7 @@ fn over_time(
         strips,
     };
     let (divisor, unit) = unit.on_axis(scale.to());
-    let (ticks, of_time) = time_ticks(time.from, time.to, 6.0);
+    let (ticks, of_time) = time_ticks(time.from, time.to, TIME_TICKS);
     let across = Scale::Linear {
         from: time.from,
         to: time.to,
@@ -218,7 +218,7 @@ pub(crate) fn span_marks(
             @let y = STRIP * row as f64;
             path.span.(kind.class()) d=(rects(of_kind(), across, top, area.height)) {}
             path.strip.(kind.class()) d=(rects(of_kind(), across, y, STRIP - 1.0)) {
-                title { (says(*kind, of_kind())) }
+                title { (says(*kind, of_kind(), across)) }
             }
         }
     })
@@ -234,12 +234,15 @@ fn rects<'a>(spans: impl Iterator<Item = &'a Span>, across: &Scale, y: f64, heig
 }
 
 /// Time of the only span of a kind, or the number of spans.
-fn says<'a>(kind: SpanKind, spans: impl Iterator<Item = &'a Span>) -> String {
+fn says<'a>(kind: SpanKind, spans: impl Iterator<Item = &'a Span>, across: &Scale) -> String {
     let spans: Vec<&Span> = spans.collect();
     let seconds: f64 = spans.iter().map(|span| span.to - span.from).sum();
     let name = kind.name();
     match spans.as_slice() {
-        [span] => format!("{name}, {} to {} s", figure(span.from), figure(span.to)),
+        [span] => {
+            let [from, to] = [span.from, span.to].map(|at| across.moment(at));
+            format!("{name}, {from} to {to}")
+        }
         spans => format!(
             "{name}, {} times, {} s together",
             spans.len(),

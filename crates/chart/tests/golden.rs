@@ -196,6 +196,7 @@ fn odd_data() {
             .enumerate()
             .map(|(i, value)| Point {
                 at: i as f64,
+                seconds: 1.0,
                 value: value.map(Range::of),
             })
             .collect(),
@@ -327,6 +328,7 @@ fn odd_data() {
 fn a_day_keeps_its_spikes() {
     let point = |i: usize| Point {
         at: i as f64 * 108.0,
+        seconds: 108.0,
         value: Some(Range {
             low: 0.9,
             mean: 1.0,

@@ -100,6 +100,7 @@ fn over_time(number: usize, unit: Unit, may_be_log: bool, value: impl Fn(f64) ->
     };
     let point = |i: usize| Point {
         at: seconds * (i as f64 + 0.5) / 50.0,
+        seconds: seconds / 50.0,
         value: Some(Range::of(value(fraction(i, 0.618)))),
     };
     let series = Series {

@@ -80,13 +80,16 @@ fn all_rows(chart: RunChart, run_id: i64) -> Option<String> {
     ))
 }
 
-/// The distribution of latencies.
+/// The distribution of latencies, with the shares that are drawn.
 fn bins(data: &RunData) -> Vec<Row> {
+    let all: u64 = data.bins.iter().map(|bin| bin.count).sum();
     let row = |bin: &Bin| {
+        let share = bin.count as f64 / all.max(1) as f64;
         Row(vec![
             ("from_ms".into(), number(Some(bin.from_ms))),
             ("to_ms".into(), number(Some(bin.to_ms))),
             ("transactions".into(), bin.count.into()),
+            ("share".into(), number(Some(share))),
         ])
     };
     data.bins.iter().map(row).collect()
@@ -189,11 +192,13 @@ mod tests {
     #[test]
     fn charts_of_latencies_have_their_figures() {
         let data = RunData {
-            bins: vec![Bin {
-                from_ms: 1.0,
-                to_ms: 2.0,
-                count: 3,
-            }],
+            bins: [(1.0, 3), (2.0, 1)]
+                .map(|(from_ms, count)| Bin {
+                    from_ms,
+                    to_ms: 2.0 * from_ms,
+                    count,
+                })
+                .to_vec(),
             percentiles: vec![(50.0, 1.5), (99.99, 2.0)],
             heat: HeatMap {
                 times: vec![0.0, 1.0, 2.0],
@@ -202,7 +207,10 @@ mod tests {
             },
             ..RunData::default()
         };
-        assert_eq!(printed(&bins(&data)), ["1.000 2.000 3"]);
+        assert_eq!(
+            printed(&bins(&data)),
+            ["1.000 2.000 3 75.0 %", "2.000 4.000 1 25.0 %"]
+        );
         assert_eq!(printed(&percentiles(&data)), ["50 1.500", "99.99 2.000"]);
         assert_eq!(
             printed(&cells(&data)),
@@ -212,7 +220,11 @@ mod tests {
 
     #[test]
     fn rows_have_the_values_of_all_series() {
-        let point = |at: f64, value: Option<Range>| Point { at, value };
+        let point = |at: f64, value: Option<Range>| Point {
+            at,
+            seconds: 1.0,
+            value,
+        };
         let wide = Range {
             low: 1.0,
             mean: 2.0,

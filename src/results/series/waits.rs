@@ -52,6 +52,7 @@ pub fn series(run_id: i64, seen: &SeenWaits) -> Result<Vec<Series>> {
             .iter()
             .map(|(from, to, seen)| Point {
                 at: (from + to) / 2.0,
+                seconds: to - from,
                 value: Some(Range::of(
                     classes.iter().filter_map(|class| seen.get(*class)).sum(),
                 )),

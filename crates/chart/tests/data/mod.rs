@@ -21,6 +21,7 @@ pub fn wave(name: &str, n: usize, height: f64) -> Series {
         let mean = height * dip * (1.0 + 0.2 * (i as f64 / 5.0).sin());
         Point {
             at,
+            seconds: 1.0,
             value: Some(Range {
                 low: mean * 0.9,
                 mean,
