@@ -11,6 +11,7 @@ use super::trend::{require_figure, require_least_change};
 use super::warnings;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
+use crate::backend::limits;
 use crate::check::{argument, in_range, invalid, one_of};
 use crate::error::{Error, OrRaise, Result, catch};
 use crate::options::Options;
@@ -115,6 +116,7 @@ impl Work {
 /// Checks what a run checks when it starts, and what the caller cannot check again then.
 fn check_for_later(options: &RunOptions, spec: &RunSpec) -> Result<()> {
     options.require_own_scripts()?;
+    limits::foresee(&[spec.asked()])?;
     // A setup may create the tables, and settings may be those by which they are found.
     match (
         &options.target,

@@ -4,6 +4,8 @@
 //! own settings are not asked either: of a value that the library refuses when it defines a setting, the server only
 //! warns. A worker reads what the configuration files say before it connects, and then what ALTER ROLE and ALTER DATABASE
 //! have stored, for the session user and the current role of the call. The stricter of both holds.
+//!
+//! The caller's session can only foresee that.
 
 use super::identity::Identity;
 use super::transaction::transaction;
@@ -13,9 +15,9 @@ use crate::security::with_pinned_settings;
 use crate::state::lock::{Object, Until};
 use crate::state::session;
 use crate::state::transaction::InTransaction;
+use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys;
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 
@@ -153,7 +155,7 @@ impl Setting {
 }
 
 /// What a run asks for.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Asked {
     /// Number of clients.
     pub clients: u32,
@@ -165,13 +167,19 @@ pub struct Asked {
     pub profile: bool,
 }
 
-/// The limits of the configuration files, in their order.
+/// The limits where nothing is stored for roles and databases, in their order.
 #[derive(Clone, Copy, Debug)]
-pub struct OfFiles([Option<u32>; SETTINGS.len()]);
+pub struct Defaults([Option<u32>; SETTINGS.len()]);
 
-/// Reads them in a worker that has not connected yet.
-pub fn of_files() -> OfFiles {
-    OfFiles(SETTINGS.each_ref().map(Setting::limit))
+/// Those of this process: of the configuration files in a worker that has not connected yet.
+pub fn defaults() -> Defaults {
+    Defaults(SETTINGS.each_ref().map(Setting::limit))
+}
+
+/// Fails if a run of this session asks for more than its worker will allow, as far as is known.
+pub fn foresee(asked: &[Asked]) -> Result<()> {
+    let limits = Limits::of(Identity::current(), defaults())?;
+    asked.iter().try_for_each(|asked| limits.require(asked))
 }
 
 /// The limits of a call.
@@ -186,11 +194,13 @@ struct Limit {
 }
 
 impl Limits {
-    /// The limits of a call with that identity, in a worker that has connected and taken over nothing of its caller.
+    /// The limits of a call with that identity.
+    ///
+    /// Must be called in a transaction.
     ///
     /// # Errors
-    /// If a stored value is not valid.
-    pub fn of(identity: Identity, files: OfFiles) -> Result<Limits> {
+    /// If a stored value is not valid, or its name is that of no setting.
+    pub fn of(identity: Identity, defaults: Defaults) -> Result<Limits> {
         // Of values with the same name, the last one counts: the order is that in which a session applies them.
         let sql = format!(
             "SELECT pg_get_userbyid(r.role)::text,
@@ -202,31 +212,36 @@ impl Limits {
               ORDER BY r.n",
             identity.database, identity.session_role, identity.role
         );
-        transaction(|| {
-            let now = InTransaction::current()?;
-            let mut limits = [const { None::<Limit> }; SETTINGS.len()];
-            for row in with_pinned_settings(|| query::rows_of_texts(&sql))? {
-                let [Some(role), stored] = row.as_slice() else {
-                    continue;
+        let now = InTransaction::current()?;
+        let mut limits = [const { None::<Limit> }; SETTINGS.len()];
+        for row in with_pinned_settings(|| query::rows_of_texts(&sql))? {
+            let [Some(role), stored] = row.as_slice() else {
+                continue;
+            };
+            let stored = stored.as_deref().unwrap_or("{}");
+            let stored: BTreeMap<String, String> = serde_json::from_str(stored)
+                .map_err(|e| Error::Limit(format!("cannot read limits: {e}")))?;
+            let is_known = |name: &str| SETTINGS.iter().any(|setting| setting.name() == name);
+            if let Some(name) = stored.keys().find(|name| !is_known(name)) {
+                return Err(Error::server(
+                    Sqlstate::ERRCODE_UNDEFINED_OBJECT,
+                    format!("unrecognized configuration parameter \"{name}\" of role \"{role}\""),
+                ));
+            }
+            for ((setting, limit), default) in SETTINGS.iter().zip(&mut limits).zip(defaults.0) {
+                let most = match stored.get(setting.name()) {
+                    None => default,
+                    Some(value) => setting.limit_with(now, value)?,
                 };
-                let stored = stored.as_deref().unwrap_or("{}");
-                let stored: BTreeMap<String, String> = serde_json::from_str(stored)
-                    .map_err(|e| Error::Limit(format!("cannot read limits: {e}")))?;
-                for ((setting, limit), of_files) in SETTINGS.iter().zip(&mut limits).zip(files.0) {
-                    let most = match stored.get(setting.name()) {
-                        None => of_files,
-                        Some(value) => setting.limit_with(now, value)?,
-                    };
-                    let is_stricter =
-                        |most: &u32| limit.as_ref().is_none_or(|limit| *most < limit.most);
-                    if let Some(most) = most.filter(is_stricter) {
-                        let role = role.clone();
-                        *limit = Some(Limit { most, role });
-                    }
+                let is_stricter =
+                    |most: &u32| limit.as_ref().is_none_or(|limit| *most < limit.most);
+                if let Some(most) = most.filter(is_stricter) {
+                    let role = role.clone();
+                    *limit = Some(Limit { most, role });
                 }
             }
-            Ok(Limits(limits))
-        })
+        }
+        Ok(Limits(limits))
     }
 
     /// The greatest number that is allowed; `None` is no limit.

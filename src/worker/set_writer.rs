@@ -6,12 +6,10 @@ use super::attach;
 use super::launch::Task;
 use crate::backend::horizon::Horizon;
 use crate::backend::identity::{Identity, connect};
-use crate::backend::limits::{self, Asked, Limits};
 use crate::error::Result;
 use crate::results::sets::{self, Change};
 use crate::shared::{Phase, SegmentLayout, TaskKind};
 use pgrx::{pg_guard, pg_sys};
-use selfbench_model::NewSet;
 use serde::{Deserialize, Serialize};
 
 /// Task of the worker.
@@ -19,26 +17,14 @@ use serde::{Deserialize, Serialize};
 struct Job {
     identity: Identity,
     change: Change,
-    /// What the runs of a new set ask for.
-    asked: Vec<Asked>,
 }
 
 /// Has a worker make a change of a set's row, and waits until it is committed; returns the number of
 /// the set.
 pub fn write(change: Change, horizon: &Horizon) -> Result<i64> {
-    perform(change, Vec::new(), horizon)
-}
-
-/// Does the same for a new set, unless one of its runs asks for more than its role may.
-pub fn begin(set_id: i64, set: NewSet, asked: Vec<Asked>, horizon: &Horizon) -> Result<i64> {
-    perform(Change::Begin { set_id, set }, asked, horizon)
-}
-
-fn perform(change: Change, asked: Vec<Asked>, horizon: &Horizon) -> Result<i64> {
     let job = Job {
         identity: Identity::current(),
         change,
-        asked,
     };
     let task = Task::launch(TaskKind::Set, SegmentLayout::default(), &job, 1)?;
     task.wait(Phase::Finished, horizon, |_| Ok(()))?;
@@ -50,14 +36,9 @@ fn perform(change: Change, asked: Vec<Asked>, horizon: &Horizon) -> Result<i64> 
 #[allow(unsafe_code)] // for the name
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_set_writer_main(argument: pg_sys::Datum) {
-    let of_files = limits::of_files();
     attach::perform(argument, "the worker that stores its row", |segment| {
         let job: Job = segment.spec()?;
         connect(job.identity);
-        let limits = Limits::of(job.identity, of_files)?;
-        job.asked
-            .iter()
-            .try_for_each(|asked| limits.require(asked))?;
         show(segment.header(), "storing its row");
         sets::write(&job.change, job.identity.role)
     });

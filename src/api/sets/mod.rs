@@ -22,7 +22,7 @@ use super::progress::Progress;
 use super::run::perform;
 use super::warnings;
 use crate::backend::horizon::Horizon;
-use crate::backend::limits::Asked;
+use crate::backend::limits::{self, Asked};
 use crate::clock;
 use crate::error::{Error, OrRaise, Result, catch};
 use crate::results::sets::{self, Change};
@@ -86,6 +86,7 @@ pub(super) fn begin<T>(
     horizon: &Horizon,
     body: impl FnOnce(&mut Set<'_>) -> Result<SetResult<T>>,
 ) -> Result<T> {
+    limits::foresee(&asked)?;
     let (planned, kind) = (new.planned_runs, new.kind);
     let id = if server::in_recovery() {
         if kind != SetKind::Compare {
@@ -100,7 +101,7 @@ pub(super) fn begin<T>(
         // The number comes first: without the lock, the set would seem to be lost.
         let set_id = set_writer::write(Change::Number, horizon)?;
         require_lock(set_id)?;
-        set_writer::begin(set_id, new, asked, horizon)?;
+        set_writer::write(Change::Begin { set_id, set: new }, horizon)?;
         Some(set_id)
     };
     drive(id, planned, progress, horizon, body).map(|(rows, _)| rows)

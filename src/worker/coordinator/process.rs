@@ -32,12 +32,12 @@ use std::sync::atomic::Ordering::*;
 #[allow(unsafe_code)] // for the name
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_coordinator_main(argument: pg_sys::Datum) {
-    let of_files = limits::of_files();
+    let defaults = limits::defaults();
     attach::perform(argument, "its coordinator", |segment| {
         let spec: RunSpec = segment.spec()?;
         connect(spec.identity);
         show(segment.header(), "preparing");
-        let limits = Limits::of(spec.identity, of_files)?;
+        let limits = transaction(|| Limits::of(spec.identity, defaults))?;
         limits.require(&spec.asked())?;
         limits.enter(spec.identity)?;
         let outcome = catch(|| coordinate(segment, &spec, &limits));

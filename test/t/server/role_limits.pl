@@ -112,6 +112,8 @@ sql('ALTER ROLE tester IN DATABASE postgres SET pg_selfbench.max_clients = -1');
 is(sql(run_of(9), 'tester'), 'finished', 'no limit');
 sql("ALTER ROLE tester IN DATABASE postgres SET pg_selfbench.max_clients = 'many'");
 like(error(run_of(1), 'tester'), qr/22023: invalid value for parameter "pg_selfbench.max_clients": "many"/, 'a value that is none allows nothing');
+sql('ALTER ROLE tester IN DATABASE postgres RESET ALL; ALTER ROLE tester SET pg_selfbench.max_client = 1');
+like(error(run_of(1), 'tester'), qr/42704: unrecognized configuration parameter "pg_selfbench.max_client" of role "tester"/, 'nor does a name that is none');
 sql(<<'SQL');
 ALTER ROLE tester IN DATABASE postgres RESET ALL;
 ALTER ROLE tester RESET ALL;
@@ -156,6 +158,8 @@ is(sql("SELECT state FROM bench.run(sql => 'SELECT 1', transactions => 1)", 'tes
 sql('ALTER ROLE tester RESET ALL');
 
 # Sets and jobs.
+my $job = "SELECT FROM bench.schedule('big', '0 3 * * *', '{\"sql\": \"SELECT 1\", \"clients\": 3, \"transactions\": 1}', confirm => 0)";
+sql($job, 'tester');
 sql('ALTER ROLE tester SET pg_selfbench.max_clients = 2');
 my $runs = sql('SELECT count(*) FROM bench.runs');
 my $sets = sql('SELECT count(*) FROM bench.sets');
@@ -164,10 +168,10 @@ like(error("SELECT bench.compare('[{\"clients\": 1}, {\"clients\": 3}]', sql => 
 like(error("SELECT bench.find_capacity(sql => 'SELECT 1', clients => 3, latency_limit => 10)", 'tester'), $refused, 'a search');
 is(sql('SELECT count(*) FROM bench.runs') - $runs, 0, 'before the first run');
 is(sql('SELECT count(*) FROM bench.sets') - $sets, 0, 'and without a row');
-sql("SELECT FROM bench.schedule('big', '0 3 * * *', '{\"sql\": \"SELECT 1\", \"clients\": 3, \"transactions\": 1}', confirm => 0)", 'tester');
+like(error($job, 'tester'), $refused, 'a job when it is scheduled');
 sql("SELECT bench.run_job('big')", 'tester');
 wait_for($node, "SELECT state <> 'running' FROM bench.job_runs");
-like(sql('SELECT state, message FROM bench.job_runs'), qr/^failed\|number of clients \(3\) exceeds limit/, 'a job');
+like(sql('SELECT state, message FROM bench.job_runs'), qr/^failed\|number of clients \(3\) exceeds limit/, 'and when it runs');
 wait_until_quiet($node);
 sql('ALTER ROLE tester RESET ALL');
 
