@@ -136,7 +136,7 @@ is(as($super, 'SELECT DISTINCT who, login, attempts FROM app.seen'), 'app|app|ap
 is(as($super, 'SELECT count(*) > 20 FROM app.seen'), 't', 'and they were called');
 
 # Both roles at the same time, at the rates of their captures.
-is(as($super, <<'SQL'), "finished|20\nfinished|20\napp|20\nweb|20", 'both at once');
+is(as($super, <<'SQL'), "finished|20\nfinished|20\napp|20\nweb|20\n20", 'both at once');
 SET ROLE web;
 SELECT bench.start('mine', transactions => 20) AS of_web \gset
 SET ROLE app;
@@ -146,6 +146,7 @@ RESET ROLE;
 SELECT state, transactions FROM bench.wait(:of_web);
 SELECT state, transactions FROM bench.wait(:of_app);
 SELECT owner, transactions FROM bench.runs WHERE run_id IN (:of_web, :of_app) ORDER BY owner::text;
+SELECT calls FROM bench.run_captured_statements WHERE run_id = :of_web;
 SQL
 
 # Expressions and copies.
