@@ -258,7 +258,7 @@ SQL
 	%columns = (run_id => "nextval('bench.run_id_seq')", disturbances => "'{}'", %columns);
 	my $values = join ',', map { $columns{$_} // $_ } split /,/, $names;
 	return $node->safe_psql('postgres',
-		"INSERT INTO bench.$table ($names) SELECT $values FROM bench.$table, generate_series($numbers) n WHERE $where ORDER BY n");
+		"INSERT INTO bench.$table ($names) SELECT $values FROM bench.$table, generate_series($numbers) n WHERE $where ORDER BY n, $table.ctid");
 }
 
 # SQL for psql that makes a run and selects columns of its row in bench.runs, most of which the
