@@ -131,14 +131,20 @@ function overSet(chart) {
   const step = Math.abs(up(0) - up(0.1));
   const y = chart.circles.map(([, cy]) => up(cy));
   if (at('run id') === 0) {
-    // Probes of a search; the limit has another color.
+    // Probes of a search: those that passed, and those that failed. Of some of these, the percentile is beyond the axis.
     const [rate, percentile] = [at('rate'), chart.heads.findIndex((head) => /^p[\d.]+ ms$/.test(head))];
-    const rows = [...chart.rows].sort((a, b) => column(a, rate) - column(b, rate));
-    const probes = (values) => values.filter((_, i) => chart.circles[i][2] === 's0');
-    return [
-      ...differ('rate', probes(x), rows.map((row) => column(row, rate)), 0.01),
-      ...differ('percentile', probes(y), rows.map((row) => column(row, percentile)), step),
-    ];
+    const known = (value) => (Number.isNaN(value) ? Infinity : value);
+    const order = (a, b) => column(a, rate) - column(b, rate) || known(column(a, percentile)) - known(column(b, percentile)) || 0;
+    return ['passed', 'failed'].flatMap((probe, i) => {
+      const rows = chart.rows.filter((row) => row[at('probe')] === probe).sort(order);
+      const drawn = (values) => values.filter((_, j) => chart.circles[j][2] === `s${i}`);
+      const isOnAxis = rows.map((row) => !Number.isNaN(column(row, percentile)));
+      return [
+        ...differ(`rate, ${probe}`, drawn(x), rows.map((row) => column(row, rate)), 0.01),
+        ...differ(`percentile, ${probe}`, drawn(y).filter((_, j) => isOnAxis[j]),
+          rows.filter((_, j) => isOnAxis[j]).map((row) => column(row, percentile)), step),
+      ];
+    });
   }
   // Points of sweeps, in the order of the series.
   const names = [...new Set(chart.rows.map((row) => row[0]))];

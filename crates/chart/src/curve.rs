@@ -20,12 +20,28 @@ const ROW: f64 = 34.0;
 pub struct CurvePoint {
     /// Position on the horizontal axis, such as a number of clients.
     pub x: f64,
-    /// The value.
+    /// The value; infinite at the upper end of the axis.
     pub y: f64,
     /// The lower end of its interval, if it is known.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
+}
+
+/// How the points of a series are drawn.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Marks {
+    /// As dots with a line through them, or with the curve that fits them.
+    #[default]
+    Joined,
+    /// As dots.
+    Dots,
+    /// As rings.
+    Rings,
+    /// As a line alone.
+    Line,
+    /// As a shade from the first to the last position.
+    Shade,
 }
 
 /// Points of one color, and the curve that fits them.
@@ -37,6 +53,8 @@ pub struct CurveSeries {
     pub points: Vec<CurvePoint>,
     /// The curve that fits them, as points.
     pub fit: Vec<(f64, f64)>,
+    /// How the points are drawn.
+    pub marks: Marks,
 }
 
 /// Points and curves over another axis than time, from 0 on. `across` is what that axis has: `clients`.
@@ -69,11 +87,13 @@ pub fn curve(about: &About, across: Unit, up: Unit, series: &[CurveSeries]) -> C
             @for (i, series) in series.iter().enumerate() { (through(series, i, &area, &x, &y)) }
         }))
         @for (i, series) in series.iter().enumerate() {
-            @for point in &series.points {
+            @let has_dots = matches!(series.marks, Marks::Joined | Marks::Dots | Marks::Rings);
+            @for point in series.points.iter().filter(|_| has_dots) {
                 @let at = area.x(x.at(point.x));
                 g.(color(i)) {
                     title {
-                        (line(&series.name)) " " (across.with(point.x)) ": " (up.with(point.y))
+                        (line(&series.name)) " " (across.with(point.x)) ": "
+                        @if point.y == f64::INFINITY { "beyond the axis" } @else { (up.with(point.y)) }
                         @if let (Some(low), Some(high)) = (point.low, point.high) {
                             " (" (up.with(low)) " to " (up.with(high)) ")"
                         }
@@ -81,7 +101,7 @@ pub fn curve(about: &About, across: Unit, up: Unit, series: &[CurveSeries]) -> C
                     @if let (Some(low), Some(high)) = (point.low, point.high) {
                         line.whisker x1=(at) x2=(at) y1=(Px(area.y(y.at(low)))) y2=(Px(area.y(y.at(high)))) {}
                     }
-                    circle.dot cx=(at) cy=(Px(area.y(y.at(point.y)))) r="4" {}
+                    circle.dot.ring[series.marks == Marks::Rings] cx=(at) cy=(Px(area.y(y.at(point.y)))) r="4" {}
                 }
             }
         }
@@ -97,10 +117,20 @@ fn entry((i, series): (usize, &CurveSeries)) -> Entry {
     }
 }
 
-/// The line of a series: its fit or, without one, through its points.
+/// The line of a series: its fit or, without one, through its points; or its shade.
 fn through(series: &CurveSeries, i: usize, area: &Area, x: &Scale, y: &Scale) -> Markup {
     let place = |(at, value): (f64, f64)| (WIDTH * x.at(at), area.height * (1.0 - y.at(value)));
     let mut path = Path::default();
+    match (series.marks, series.points.as_slice()) {
+        (Marks::Dots | Marks::Rings, _) => return Markup::default(),
+        (Marks::Shade, [from, .., to]) => {
+            let (from, to) = (WIDTH * x.at(from.x), WIDTH * x.at(to.x));
+            path.rect(from, 0.0, (to - from).max(1.0), area.height);
+            return html! { path.span.(color(i)) d=(path) {} };
+        }
+        (Marks::Shade, _) => return Markup::default(),
+        (Marks::Joined | Marks::Line, _) => {}
+    }
     match series.fit.as_slice() {
         [] => path.line(series.points.iter().map(|point| place((point.x, point.y)))),
         fit => path.line(fit.iter().map(|point| place(*point))),

@@ -29,7 +29,7 @@ mod timeline;
 
 pub use bars::{Bar, BudgetArm, Part, bars, budget};
 pub use chart::{About, Chart, STYLE};
-pub use curve::{CurvePoint, CurveSeries, Interval, curve, intervals};
+pub use curve::{CurvePoint, CurveSeries, Interval, Marks, curve, intervals};
 pub use distribution::{Bin, PercentileCurve, distribution, percentiles};
 pub use flame::flame;
 pub use heat::{HeatMap, heat};

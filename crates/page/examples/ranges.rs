@@ -138,7 +138,7 @@ fn by_clients(number: usize, value: impl Fn(f64) -> f64) -> Chart {
     let series = CurveSeries {
         name: "tps".into(),
         points: (0..=5).map(point).collect(),
-        fit: Vec::new(),
+        ..CurveSeries::default()
     };
     let (clients, tps) = (Unit::Count("clients"), Unit::Count("transactions/s"));
     curve(&about("Scaling", number), clients, tps, &[series])

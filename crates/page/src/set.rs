@@ -7,7 +7,8 @@ use crate::content::{Block, Picture, Remark, Report, Row, Section, decimal, mome
 use crate::source::Source;
 use overlaid::overlaid;
 use selfbench_chart::{
-    About, BudgetArm, CurvePoint, CurveSeries, Interval, Part, Unit, budget, curve, intervals,
+    About, BudgetArm, CurvePoint, CurveSeries, Interval, Marks, Part, Unit, budget, curve,
+    intervals,
 };
 use selfbench_report::counted;
 use serde_json::Value;
@@ -27,7 +28,8 @@ pub fn report<S: Source>(
             "SELECT set_id, kind, label, state, planned_runs, finished_runs, other_runs, started_at, \
              finished_at, owner, database_name AS database, seed, error, result ->> 'verdict' AS verdict, \
              options -> 'grid' AS grid, options -> 'repeats' AS repeats, \
-             options -> 'latency_limit' AS latency_limit_ms, options -> 'percentile' AS percentile \
+             options -> 'latency_limit' AS latency_limit_ms, options -> 'percentile' AS percentile, \
+             result -> 'rate_low' AS rate_low, result -> 'rate_high' AS rate_high \
              FROM bench.set_summary WHERE set_id = {set_id}"
         ))?;
         match rows.into_iter().next() {
@@ -284,67 +286,91 @@ fn searched<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
         blocks.push(Block::Lead(set.row.text("verdict").to_owned()));
     }
     let percentile = set.row.number("percentile").unwrap_or(99.0);
-    let probes = source.table(
-        "Probes",
-        format!(
-            "SELECT run_id, rate, tps, bench.percentile(histogram, {percentile}) AS \"p{percentile}_ms\", late, \
-             skipped, failed, seconds FROM bench.runs WHERE set_id = {} AND rate IS NOT NULL ORDER BY run_id",
-            set.id
-        ),
-    )?;
-    let Some(table) = probes else { return Ok(()) };
-    let mut points: Vec<CurvePoint> = table
-        .rows
-        .iter()
-        .filter_map(|row| {
-            Some(CurvePoint {
-                x: row.number("rate")?,
-                y: row.number(&format!("p{percentile}_ms"))?,
-                low: None,
-                high: None,
-            })
-        })
-        .collect();
-    points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    let ends = points
-        .first()
-        .zip(points.last())
-        .map(|(first, last)| (first.x, last.x));
-    let limit = set.row.number("latency_limit_ms");
-    let mut series = vec![CurveSeries {
-        name: format!("p{percentile} of the probes"),
-        points,
-        fit: Vec::new(),
-    }];
-    if let (Some(limit_ms), Some((first, last))) = (limit, ends) {
-        let at = |x| CurvePoint {
-            x,
-            y: limit_ms,
-            low: None,
-            high: None,
-        };
-        series.push(CurveSeries {
-            name: format!("limit of {} ms", decimal(limit_ms)),
-            points: vec![at(first), at(last)],
-            fit: Vec::new(),
-        });
-    }
+    let Some(table) = source.table("Probes", probes_query(set.id, percentile))? else {
+        return Ok(());
+    };
     let about = About {
         title: "Latency by rate.".into(),
         finding: set.row.text("verdict").to_owned(),
     };
+    let rate = Unit::Count("transactions/s");
+    let series = probes(&set.row, &table.rows, percentile);
     blocks.push(Block::Chart(Picture {
-        chart: curve(
-            &about,
-            Unit::Count("transactions/s"),
-            Unit::Milliseconds,
-            &series,
-        ),
+        chart: curve(&about, rate, Unit::Milliseconds, &series),
         table: None,
         query: String::new(),
     }));
     blocks.push(Block::Table(table));
     Ok(())
+}
+
+/// The probes of a search as it judges them: transactions that failed or were skipped are slower than all others,
+/// and a probe that did not start what was due has failed.
+fn probes_query(set_id: i64, percentile: f64) -> String {
+    let over = ((100.0 - percentile) * 1e4).round() / 1e6;
+    format!(
+        "SELECT run_id, rate, tps, CASE WHEN p <= 100 THEN bench.percentile(histogram, p) END AS \"p{percentile}_ms\", \
+         CASE WHEN state IN ('starting', 'running') THEN NULL \
+         WHEN transactions = 0 OR late + skipped + failed > {over} * ended \
+         OR due - ended > greatest(3 * sqrt(due), {over} * due) THEN 'failed' ELSE 'passed' END AS probe, \
+         late, skipped, failed, seconds FROM bench.runs, \
+         LATERAL (SELECT transactions + failed + skipped AS ended, rate * coalesce(duration_s, seconds, 0) AS due) n, \
+         LATERAL (SELECT {percentile} * ended / nullif(transactions, 0)::float8 AS p) p \
+         WHERE set_id = {set_id} AND rate IS NOT NULL ORDER BY run_id"
+    )
+}
+
+/// Probes of a search, those that passed and those that failed, the median of each rate, the limit, and the rates
+/// between which the capacity is. A percentile that is not known is beyond the axis.
+fn probes(set: &Row, rows: &[Row], percentile: f64) -> Vec<CurveSeries> {
+    let point = |x, y| CurvePoint {
+        x,
+        y,
+        low: None,
+        high: None,
+    };
+    let mut judged: Vec<(&str, CurvePoint)> = rows
+        .iter()
+        .filter(|row| !row.text("probe").is_empty())
+        .filter_map(|row| {
+            let ms = row.number(&format!("p{percentile}_ms"));
+            let point = point(row.number("rate")?, ms.unwrap_or(f64::INFINITY));
+            Some((row.text("probe"), point))
+        })
+        .collect();
+    judged.sort_by(|(_, a), (_, b)| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
+    let of = |probe: &str| {
+        let of_kind = judged.iter().filter(|(kind, _)| *kind == probe);
+        of_kind.map(|(_, point)| *point).collect()
+    };
+    let median = |of_rate: &[(&str, CurvePoint)]| {
+        let middle = [(of_rate.len() - 1) / 2, of_rate.len() / 2].map(|i| of_rate[i].1);
+        point(middle[0].x, (middle[0].y + middle[1].y) / 2.0)
+    };
+    let medians: Vec<CurvePoint> = judged.chunk_by(|a, b| a.1.x == b.1.x).map(median).collect();
+    let mut lines = vec![
+        (format!("p{percentile}, passed"), of("passed"), Marks::Dots),
+        (format!("p{percentile}, failed"), of("failed"), Marks::Rings),
+    ];
+    if let ([first, ..], [.., last]) = (medians.as_slice(), medians.as_slice())
+        && let Some(limit_ms) = set.number("latency_limit_ms")
+    {
+        let limit = [first, last].map(|end| point(end.x, limit_ms));
+        let name = format!("limit of {} ms", decimal(limit_ms));
+        lines.push((name, limit.to_vec(), Marks::Line));
+    }
+    lines.push(("median".to_owned(), medians, Marks::Line));
+    if let (Some(low), Some(high)) = (set.number("rate_low"), set.number("rate_high")) {
+        let ends = [low, high].map(|rate| point(rate, 0.0));
+        lines.push(("between".to_owned(), ends.to_vec(), Marks::Shade));
+    }
+    let series = lines.into_iter().map(|(name, points, marks)| CurveSeries {
+        name,
+        points,
+        marks,
+        ..CurveSeries::default()
+    });
+    series.collect()
 }
 
 /// Options of a point or series as a text, without one of them.
@@ -365,4 +391,56 @@ fn without(row: &Row, column: &str, left_out: &str) -> String {
         })
         .collect();
     texts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn probes_are_drawn_as_they_are_judged() {
+        let row = |rate: f64, ms: Value, probe: &str| {
+            Row(vec![
+                ("rate".into(), json!(rate)),
+                ("p95_ms".into(), ms),
+                ("probe".into(), json!(probe)),
+            ])
+        };
+        let rows = [
+            row(200.0, json!(19.0), "passed"),
+            row(200.0, Value::Null, "failed"),
+            row(100.0, json!(10.0), "passed"),
+            row(200.0, json!(15.0), "passed"),
+            row(400.0, Value::Null, "failed"),
+        ];
+        let set = Row(vec![
+            ("latency_limit_ms".into(), json!(20)),
+            ("rate_low".into(), json!(100.0)),
+            ("rate_high".into(), json!(400.0)),
+        ]);
+        let series = probes(&set, &rows, 95.0);
+        let drawn = |i: usize| -> Vec<(f64, f64)> {
+            let points = series[i].points.iter();
+            points.map(|point| (point.x, point.y)).collect()
+        };
+        let names: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
+        let expected = [
+            "p95, passed",
+            "p95, failed",
+            "limit of 20.00 ms",
+            "median",
+            "between",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(drawn(0), [(100.0, 10.0), (200.0, 15.0), (200.0, 19.0)]);
+        assert_eq!(drawn(1), [(200.0, f64::INFINITY), (400.0, f64::INFINITY)]);
+        assert_eq!(drawn(2), [(100.0, 20.0), (400.0, 20.0)]);
+        // One of three probes at 200 failed.
+        assert_eq!(
+            drawn(3),
+            [(100.0, 10.0), (200.0, 19.0), (400.0, f64::INFINITY)]
+        );
+        assert_eq!(drawn(4), [(100.0, 0.0), (400.0, 0.0)]);
+    }
 }

@@ -185,6 +185,7 @@ pub fn scaling() -> Vec<CurveSeries> {
         fit: (1..=64)
             .map(|n| (f64::from(n) / 2.0, throughput(f64::from(n) / 2.0)))
             .collect(),
+        ..CurveSeries::default()
     }]
 }
 

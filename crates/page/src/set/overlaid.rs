@@ -63,7 +63,7 @@ pub(super) fn overlaid<S: Source>(
                 None => of_set.push(CurveSeries {
                     name,
                     points: vec![point],
-                    fit: Vec::new(),
+                    ..CurveSeries::default()
                 }),
             }
         }
