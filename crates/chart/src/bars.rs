@@ -1,6 +1,6 @@
 //! Horizontal bars: one for each thing, or one of parts for each arm.
 
-use crate::chart::{About, Chart, color};
+use crate::chart::{About, Chart, colors};
 use crate::legend::{self, Entry};
 use crate::number::Unit;
 use crate::svg::{Percent, Px};
@@ -116,13 +116,10 @@ pub fn budget(about: &About, unit: Unit, arms: &[BudgetArm]) -> Chart {
             names.push(&part.name);
         }
     }
+    let colors = colors(&names);
     let class = |name: &str| {
-        color(
-            names
-                .iter()
-                .position(|known| *known == name)
-                .unwrap_or_default(),
-        )
+        let position = names.iter().position(|known| *known == name);
+        position.map_or("", |i| colors[i].as_str())
     };
     let value_of = |part: &Part, sum: f64| {
         let value = part.value.unwrap_or(0.0);
@@ -164,7 +161,7 @@ pub fn budget(about: &About, unit: Unit, arms: &[BudgetArm]) -> Chart {
         }
         _ => {
             let entry = |name: &&str| Entry {
-                class: class(name),
+                class: class(name).to_owned(),
                 name: (*name).to_owned(),
             };
             let entries: Vec<Entry> = names.iter().map(entry).collect();

@@ -239,15 +239,72 @@ pub(crate) const AXIS_HEIGHT: f64 = 36.0;
 /// Height of the unit above an area.
 pub(crate) const UNIT_HEIGHT: f64 = 20.0;
 
+/// Number of colors.
+const COLORS: usize = 10;
+
+/// Colors of classes of waits, which are the same in all charts.
+const WAITS: [(&str, usize); 10] = [
+    ("IO", 0),
+    ("Lock", 1),
+    ("not waiting", 2),
+    ("IPC", 3),
+    ("LWLock", 4),
+    ("Client", 5),
+    ("Extension", 6),
+    ("others", 7),
+    ("Timeout", 8),
+    ("between statements", 9),
+];
+
 /// The class of the color of the `i`th thing.
 pub(crate) fn color(i: usize) -> String {
-    format!("s{}", i % 10)
+    format!("s{}", i % COLORS)
+}
+
+/// The classes of the colors of things by their names: that of its class for a wait, such as `wait: IO`, and for
+/// others the next one that none of them has.
+pub(crate) fn colors(names: &[&str]) -> Vec<String> {
+    let of_wait = |name: &str| {
+        let is_of = |class: &str| {
+            let before = name.strip_suffix(class);
+            before.is_some_and(|before| {
+                before.is_empty() || before.ends_with("wait: ") || before.ends_with("wait ")
+            })
+        };
+        WAITS
+            .iter()
+            .find(|(class, _)| is_of(class))
+            .map(|(_, i)| *i)
+    };
+    let fixed: Vec<Option<usize>> = names.iter().map(|name| of_wait(name)).collect();
+    let mut free = (0..COLORS).filter(|i| !fixed.contains(&Some(*i)));
+    let chosen = fixed.iter().enumerate();
+    chosen
+        .map(|(i, fixed)| color(fixed.or_else(|| free.next()).unwrap_or(i)))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scale::Scale;
+
+    #[test]
+    fn a_class_of_waits_has_one_color() {
+        assert_eq!(colors(&["Lock", "IO"]), ["s1", "s0"]);
+        assert_eq!(colors(&["IO", "BufferPin", "Lock"]), ["s0", "s2", "s1"]);
+        assert_eq!(
+            colors(&["executor", "wait: IO", "server: wait Lock", "IO", "commit"]),
+            ["s2", "s0", "s1", "s0", "s3"]
+        );
+        assert_eq!(colors(&["user", "system"]), ["s0", "s1"]);
+        assert_eq!(colors(&["LWLock"]), ["s4"]);
+        let classes = WAITS.map(|(class, _)| class);
+        let mut all = colors(&classes);
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), classes.len());
+    }
 
     #[test]
     fn labels_of_a_bottom_axis_stand_apart() {

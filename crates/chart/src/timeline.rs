@@ -1,6 +1,6 @@
 //! Figures over time: lines, and areas on each other, with spans of time marked.
 
-use crate::chart::{AXIS_HEIGHT, About, Area, Chart, UNIT_HEIGHT, color};
+use crate::chart::{AXIS_HEIGHT, About, Area, Chart, UNIT_HEIGHT, colors};
 use crate::legend::{self, Entry};
 use crate::number::{Unit, figure};
 use crate::scale::{Scale, TIME_TICKS, time_ticks};
@@ -39,11 +39,12 @@ pub fn lines(
         true => Scale::fitting(&values, LINEAR_RATIO),
         false => Scale::from_zero(values),
     };
-    let names = series.iter().map(|series| series.name.clone()).collect();
-    over_time(about, time, unit, scale, names, spans, |place| {
+    let names: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
+    let colors = colors(&names);
+    over_time(about, time, unit, scale, &names, spans, |place| {
         html! {
             @for (i, series) in series.iter().enumerate() {
-                (line(series, &color(i), place))
+                (line(series, &colors[i], place))
             }
         }
     })
@@ -114,12 +115,13 @@ pub fn stack(
         return Chart::empty(about);
     }
     let scale = Scale::from_zero(highest);
-    let names = series.iter().map(|series| series.name.clone()).collect();
-    over_time(about, time, unit, scale, names, spans, |place| {
+    let names: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
+    let colors = colors(&names);
+    over_time(about, time, unit, scale, &names, spans, |place| {
         html! {
             @for (i, pair) in sums.windows(2).enumerate() {
                 @let (below, above) = (&pair[0], &pair[1]);
-                path.area.(color(i)) d=({
+                path.area.(colors[i]) d=({
                     let mut path = Path::default();
                     path.line(times.iter().zip(above).map(|(at, sum)| place(*at, *sum)));
                     for (at, sum) in times.iter().zip(below).rev() {
@@ -147,13 +149,13 @@ fn over_time(
     time: TimeAxis,
     unit: Unit,
     scale: Scale,
-    names: Vec<String>,
+    names: &[&str],
     spans: &[Span],
     marks: impl FnOnce(&dyn Fn(f64, f64) -> (f64, f64)) -> Markup,
 ) -> Chart {
     let time = time.checked();
     let kinds = kinds(spans);
-    let entries = entries(&names, &kinds);
+    let entries = entries(names, &kinds);
     let strips = kinds.len() as f64 * STRIP;
     let area = Area {
         top: legend::height(&entries) + UNIT_HEIGHT + strips,
@@ -186,11 +188,11 @@ fn over_time(
 }
 
 /// A single series needs no name beside the title.
-pub(crate) fn entries(names: &[String], kinds: &[SpanKind]) -> Vec<Entry> {
-    let named = names.iter().enumerate().filter(|_| names.len() > 1);
-    let of_series = named.map(|(i, name)| Entry {
-        class: color(i),
-        name: name.clone(),
+pub(crate) fn entries(names: &[&str], kinds: &[SpanKind]) -> Vec<Entry> {
+    let named = names.iter().zip(colors(names)).filter(|_| names.len() > 1);
+    let of_series = named.map(|(name, class)| Entry {
+        class,
+        name: (*name).to_owned(),
     });
     let of_spans = kinds.iter().map(|kind| Entry {
         class: kind.class().to_owned(),
