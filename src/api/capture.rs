@@ -154,12 +154,12 @@ struct Captures {
 }
 
 impl Captures {
-    /// Runs `each` as each role, with the name of its workload, and with the owner's if there are several.
+    /// Runs `each` as each role, with the name of its workload, and with the owner's if that is not the caller.
     fn of_each<T>(&self, mut each: impl FnMut(&str) -> Result<T>) -> Result<Vec<T>> {
-        let roles = self.roles.iter();
+        let caller = server::role();
         let of_role = |role: &pg_sys::Oid| {
             restricted(*role, || {
-                if self.roles == [*role] {
+                if *role == caller {
                     return each(&self.name);
                 }
                 let role = server::role_name();
@@ -167,7 +167,7 @@ impl Captures {
                 done.map_err(|error| error.within(&format!("role \"{role}\"")))
             })
         };
-        roles.map(of_role).collect()
+        self.roles.iter().map(of_role).collect()
     }
 }
 

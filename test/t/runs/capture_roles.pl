@@ -96,6 +96,7 @@ like(as('member', $capture->(q('{batch}'))),
 $reset->();
 executed('app', 'SELECT visit(id) FROM items WHERE id = 3', "SELECT id FROM codes WHERE code = 'item 7'", 'INSERT INTO notes VALUES (NNN)');
 like(as($super, $capture->(q('{app,web}'))), qr/ERROR:  55000: role "web": no statement can be captured/, 'a role without statements');
+like(as($super, $capture->(q('{web}'))), qr/ERROR:  55000: role "web": no statement can be captured/, 'a single one, which is named');
 is(as($super, 'SELECT count(*) FROM bench.captured_workloads'), '0', 'and nothing of the other');
 executed('web', 'SELECT name FROM items WHERE id = 4');
 
