@@ -23,6 +23,10 @@ use std::collections::HashMap;
 const BARS: i32 = 25;
 const STACKS: i32 = 20_000;
 
+/// Time in seconds after which processes of the server add what they counted to its statistics: intervals that are
+/// shorter have all of it or nothing.
+const FLUSHED_S: f64 = 1.0;
+
 /// Figures of some intervals together.
 #[derive(Deserialize)]
 struct Moment {
@@ -120,6 +124,7 @@ pub fn tps(run_id: i64) -> Result<Series> {
     let moments = moments(
         run_id,
         "run_intervals",
+        0.0,
         &[(RunFigure::Tps, rate("transactions"))],
         "",
     )?;
@@ -195,12 +200,13 @@ fn series(figure: RunFigure, moments: &[Moment]) -> Option<Series> {
     })
 }
 
-/// A query for moments of a table with intervals: `figures` and more columns of each. A last interval that is
-/// [`SHORT`] belongs to the moment before. Without MATERIALIZED, a plan made for few rows may look for it again
-/// for each interval.
+/// A query for moments of a table with intervals, which last at least `least_s` seconds: `figures` and more columns
+/// of each. A last interval that is [`SHORT`] belongs to the moment before. Without MATERIALIZED, a plan made for few
+/// rows may look for it again for each interval.
 fn moments(
     run_id: i64,
     table: &str,
+    least_s: f64,
     figures: &[(RunFigure, String)],
     more: &str,
 ) -> Result<Vec<Moment>> {
@@ -211,7 +217,9 @@ fn moments(
     query_json(
         &format!(
             "WITH w AS MATERIALIZED (
-                 SELECT max(interval_no) / {MOMENTS} + 1 AS intervals,
+                 SELECT greatest(max(interval_no) / {MOMENTS} + 1,
+                                 ceil({least_s} / nullif(max(mean), 0) - 0.05)::int4) AS intervals,
+                        max(mean) >= 0.95 * {least_s} AS are_long,
                         max(interval_no) FILTER (WHERE seconds >= {SHORT} * mean) AS last
                    FROM (SELECT interval_no, seconds, avg(seconds) OVER () AS mean
                            FROM bench.{table} WHERE run_id = $1) j)
@@ -226,16 +234,17 @@ fn moments(
     )
 }
 
-/// Lowest, mean and highest rate per second of a counter; a last interval that is [`SHORT`] has none of its own.
+/// Lowest, mean and highest rate per second of a counter. A last interval that is [`SHORT`] has none of its own, nor
+/// have those that are shorter than a moment must be.
 fn rate(counter: &str) -> String {
     let mean = format!(
         "sum({counter})::float8 / nullif(sum(seconds) FILTER (WHERE {counter} IS NOT NULL), 0)"
     );
     // A last interval of a moment may move the mean beyond the only other one.
     format!(
-        "least({mean}, min({counter} / nullif(seconds, 0)) FILTER (WHERE interval_no <= w.last)),
+        "least({mean}, min({counter} / nullif(seconds, 0)) FILTER (WHERE w.are_long AND interval_no <= w.last)),
          {mean},
-         greatest({mean}, max({counter} / nullif(seconds, 0)) FILTER (WHERE interval_no <= w.last))"
+         greatest({mean}, max({counter} / nullif(seconds, 0)) FILTER (WHERE w.are_long AND interval_no <= w.last))"
     )
 }
 
@@ -244,6 +253,7 @@ fn clients(run_id: i64) -> Result<Vec<Moment>> {
     moments(
         run_id,
         "run_intervals",
+        0.0,
         &[
             (RunFigure::Tps, rate("transactions")),
             (RunFigure::Failed, rate("failed")),
@@ -274,6 +284,7 @@ fn server(run_id: i64) -> Result<Vec<Moment>> {
     moments(
         run_id,
         "run_server_intervals",
+        FLUSHED_S,
         &[
             (RunFigure::Wal, rate("wal_bytes")),
             (RunFigure::BlocksHit, rate("blocks_hit")),

@@ -70,6 +70,14 @@ my ($median) = value(
 	"SELECT (regexp_match(bench.chart($run_id, 'distribution'), 'p50 ([0-9.]+ [^,]*),'))[1]");
 like($median, qr/^[\d.]+ ms$/, 'percentiles of the distribution');
 
+# The server's counters arrive once a second: shorter intervals are drawn together.
+my $short = value("SELECT run_id FROM bench.run('select-only', duration => '3 s', aggregate_interval => '0.1 s', vacuum => 'none')");
+my $seconds = value("SELECT ceil(seconds) FROM bench.runs WHERE run_id = $short");
+cmp_ok(value("SELECT count(*) FROM bench.run_server_intervals WHERE run_id = $short"), '>', 2 * $seconds, 'intervals below a second');
+my ($path) = chart($short, 'blocks') =~ /<path class="line s0" d="([^"]+)"/;
+my $points = () = $path =~ /[ML]/g;
+ok($points > 1 && $points <= $seconds + 1, "a moment for each second: $points in $seconds s");
+
 # As text.
 my $plot = value("SET client_encoding = 'UTF8'; SELECT bench.plot($run_id)");
 is(scalar(split /\n/, $plot), 11, 'a title, eight rows, an axis with labels');
