@@ -92,7 +92,7 @@ like(as($super, $capture->(q('{}'))), qr/ERROR:  22023: invalid value for option
 like(as($super, $capture->('ARRAY[NULL]::regrole[]')), qr/ERROR:  22004: roles must not be null/, 'a null');
 like(as($super, $capture->(q('{4242}'))), qr/ERROR:  42704: .*4242/, 'a role that does not exist');
 like(as('member', $capture->(q('{batch}'))),
-	$node->pg_version < 17 ? qr/ERROR:  28000: .*"batch"/ : qr/ERROR:  55000: no statement can be captured/, 'a role that cannot log in');
+	$node->pg_version < 17 ? qr/ERROR:  28000: .*"batch"/ : qr/ERROR:  55000: role "batch": no statement can be captured/, 'a role that cannot log in');
 $reset->();
 executed('app', 'SELECT visit(id) FROM items WHERE id = 3', "SELECT id FROM codes WHERE code = 'item 7'", 'INSERT INTO notes VALUES (NNN)');
 like(as($super, $capture->(q('{app,web}'))), qr/ERROR:  55000: role "web": no statement can be captured/, 'a role without statements');
