@@ -362,7 +362,7 @@ fn probes(set: &Row, rows: &[Row], percentile: f64) -> Vec<CurveSeries> {
     lines.push(("median".to_owned(), medians, Marks::Line));
     if let (Some(low), Some(high)) = (set.number("rate_low"), set.number("rate_high")) {
         let ends = [low, high].map(|rate| point(rate, 0.0));
-        lines.push(("between".to_owned(), ends.to_vec(), Marks::Shade));
+        lines.push(("bracket".to_owned(), ends.to_vec(), Marks::Shade));
     }
     let series = lines.into_iter().map(|(name, points, marks)| CurveSeries {
         name,
@@ -430,7 +430,7 @@ mod tests {
             "p95, failed",
             "limit of 20.00 ms",
             "median",
-            "between",
+            "bracket",
         ];
         assert_eq!(names, expected);
         assert_eq!(drawn(0), [(100.0, 10.0), (200.0, 15.0), (200.0, 19.0)]);
