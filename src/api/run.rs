@@ -127,9 +127,17 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
 /// If there are no figures, because no client finished a transaction. Otherwise, it is a warning.
 pub(super) fn conclude(run: &Run, hint: Option<String>) -> Result<()> {
     if run.is_void() {
+        // Without an aborted client, the first error is that of the run.
+        let (message, errors) = match run.errors.split_first() {
+            Some((first, others)) if run.aborted_clients == 0 => (first.as_str(), others),
+            _ => (
+                "no client could finish a transaction",
+                run.errors.as_slice(),
+            ),
+        };
         return Err(Error::AllAborted {
-            message: "no client could finish a transaction".into(),
-            first: run.errors.join("\n"),
+            message: message.into(),
+            first: errors.join("\n"),
             hint,
         });
     }

@@ -1,15 +1,17 @@
 //! Limits of what roles may ask of runs: settings that only superusers change.
 //!
-//! A new worker judges before it takes over settings of its caller, so neither a startup packet nor SET reaches it. Its
-//! own settings are not asked either: of a value that the library refuses when it defines a setting, the server only
-//! warns. A worker reads what the configuration files say before it connects, and then what ALTER ROLE and ALTER DATABASE
-//! have stored, for the session user and the current role of the call. The stricter of both holds.
+//! A new worker judges before it takes over settings of its caller, so neither a startup packet nor SET reaches it. It
+//! reads what the configuration files say before it connects, and then what ALTER ROLE and ALTER DATABASE have stored,
+//! for the session user and the current role of the call. The stricter of both holds.
+//!
+//! Before a library defines a setting, it can have any value, and the server only warns of one that is not valid when
+//! the library does. So such a value is looked for there, and wherever it is stored, it allows no run.
 //!
 //! The caller's session can only foresee that.
 
 use super::identity::Identity;
 use super::transaction::transaction;
-use crate::error::{Error, Result};
+use crate::error::{Error, Report, Result};
 use crate::query;
 use crate::security::with_pinned_settings;
 use crate::state::lock::{Object, Until};
@@ -19,7 +21,9 @@ use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys;
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::ffi::{CStr, CString};
+use std::sync::OnceLock;
 
 /// What is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,8 +95,14 @@ static SETTINGS: [Setting; 5] = [
     },
 ];
 
+/// Values that the settings had before they were defined, and that are not valid.
+static INVALID: OnceLock<[Option<String>; SETTINGS.len()]> = OnceLock::new();
+
 /// Defines the settings, when the library is loaded.
 pub fn define() {
+    let before = SETTINGS
+        .each_ref()
+        .map(|setting| session::text_of(setting.name));
     for Setting {
         name,
         description,
@@ -123,6 +133,12 @@ pub fn define() {
         }
     }
     session::reserve_settings(c"pg_selfbench");
+    let mut settings = SETTINGS.iter();
+    let _ = INVALID.set(before.map(|value| {
+        let (setting, value) = settings.next().zip(value)?;
+        let is_valid = session::is_valid(setting.name, &value);
+        (!is_valid).then(|| value.to_string_lossy().into_owned())
+    }));
 }
 
 impl Setting {
@@ -134,10 +150,25 @@ impl Setting {
         }
     }
 
-    /// The same with a stored value.
-    fn limit_with(&self, now: InTransaction, value: &str) -> Result<Option<u32>> {
+    /// The same with a stored value; `None` if that is not valid.
+    fn limit_with(&self, now: InTransaction, value: &str) -> Option<Option<u32>> {
         let value = CString::new(value).unwrap_or_default();
-        session::with_settings(now, &[(self.name, &value)], || Ok(self.limit()))
+        session::is_valid(self.name, &value).then(|| {
+            let limit = || Ok::<_, Infallible>(self.limit());
+            session::with_settings(now, &[(self.name, &value)], limit).unwrap_or_default()
+        })
+    }
+
+    /// Error of a value that is not valid.
+    fn invalid(&self, value: &str, role: &str, place: &str) -> Error {
+        let name = self.name();
+        let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
+        let report = Report {
+            detail: Some(format!("{} No run is allowed.", whose(role, place))),
+            hint: Some("A superuser can correct or remove the value.".into()),
+            ..Report::new(Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE, message)
+        };
+        report.into()
     }
 
     fn name(&self) -> &'static str {
@@ -167,18 +198,28 @@ pub struct Asked {
     pub profile: bool,
 }
 
-/// The limits where nothing is stored for roles and databases, in their order.
+/// The limits where nothing is stored for roles and databases, in their order, or a value that is not valid.
 #[derive(Clone, Copy, Debug)]
-pub struct Defaults([Option<u32>; SETTINGS.len()]);
+pub struct Defaults([Result<Option<u32>, &'static str>; SETTINGS.len()]);
 
 /// Those of this process: of the configuration files in a worker that has not connected yet.
 pub fn defaults() -> Defaults {
-    Defaults(SETTINGS.each_ref().map(Setting::limit))
+    let mut invalid = INVALID.get().into_iter().flatten();
+    Defaults(SETTINGS.each_ref().map(|setting| {
+        let invalid = invalid.next().and_then(Option::as_deref);
+        // Where the server has loaded the library at its start, the file may have been mended since.
+        match (setting.limit(), invalid) {
+            (None, Some(invalid)) => Err(invalid),
+            (limit, _) => Ok(limit),
+        }
+    }))
 }
 
 /// Fails if a run of this session asks for more than its worker will allow, as far as is known.
 pub fn foresee(asked: &[Asked]) -> Result<()> {
-    let limits = Limits::of(Identity::current(), defaults())?;
+    // A value that is not valid may be the session's own.
+    let defaults = Defaults(defaults().0.map(|limit| Ok(limit.unwrap_or_default())));
+    let limits = Limits::of(Identity::current(), defaults)?;
     asked.iter().try_for_each(|asked| limits.require(asked))
 }
 
@@ -186,12 +227,16 @@ pub fn foresee(asked: &[Asked]) -> Result<()> {
 #[derive(Clone, Debug)]
 pub struct Limits([Option<Limit>; SETTINGS.len()]);
 
-/// A limit, and the role whose it is.
+/// A limit, the role whose it is, and where it is set.
 #[derive(Clone, Debug)]
 struct Limit {
     most: u32,
     role: String,
+    place: String,
 }
+
+/// Where limits are set if nothing is stored.
+const FILE: &str = "the configuration file";
 
 impl Limits {
     /// The limits of a call with that identity.
@@ -204,7 +249,12 @@ impl Limits {
         // Of values with the same name, the last one counts: the order is that in which a session applies them.
         let sql = format!(
             "SELECT pg_get_userbyid(r.role)::text,
-                    (SELECT jsonb_object_agg(lower(split_part(c.line, '=', 1)), substr(c.line, strpos(c.line, '=') + 1)
+                    (SELECT jsonb_object_agg(lower(split_part(c.line, '=', 1)),
+                                             jsonb_build_array(substr(c.line, strpos(c.line, '=') + 1),
+                                                 CASE WHEN s.setrole <> 0 THEN format('ALTER ROLE %I', pg_get_userbyid(s.setrole))
+                                                      WHEN s.setdatabase = 0 THEN 'ALTER ROLE ALL' ELSE 'ALTER DATABASE' END
+                                                 || CASE WHEN s.setrole <> 0 AND s.setdatabase <> 0 THEN ' IN DATABASE' ELSE '' END
+                                                 || CASE WHEN s.setdatabase <> 0 THEN format(' %I', current_database()) ELSE '' END)
                                              ORDER BY s.setrole <> 0, s.setdatabase <> 0, c.n)::text
                        FROM pg_db_role_setting s, unnest(s.setconfig) WITH ORDINALITY c (line, n)
                       WHERE s.setrole IN (0, r.role) AND s.setdatabase IN (0, {}) AND lower(c.line) LIKE 'pg\\_selfbench.%')
@@ -216,10 +266,10 @@ impl Limits {
         let mut limits = [const { None::<Limit> }; SETTINGS.len()];
         for row in with_pinned_settings(|| query::rows_of_texts(&sql))? {
             let [Some(role), stored] = row.as_slice() else {
-                continue;
+                return Err(Error::Limit("cannot read limits: no name of a role".into()));
             };
             let stored = stored.as_deref().unwrap_or("{}");
-            let stored: BTreeMap<String, String> = serde_json::from_str(stored)
+            let stored: BTreeMap<String, (String, String)> = serde_json::from_str(stored)
                 .map_err(|e| Error::Limit(format!("cannot read limits: {e}")))?;
             let is_known = |name: &str| SETTINGS.iter().any(|setting| setting.name() == name);
             if let Some(name) = stored.keys().find(|name| !is_known(name)) {
@@ -229,15 +279,19 @@ impl Limits {
                 ));
             }
             for ((setting, limit), default) in SETTINGS.iter().zip(&mut limits).zip(defaults.0) {
-                let most = match stored.get(setting.name()) {
-                    None => default,
-                    Some(value) => setting.limit_with(now, value)?,
+                let (most, place) = match stored.get(setting.name()) {
+                    None => (default, FILE),
+                    Some((value, by)) => {
+                        let most = setting.limit_with(now, value);
+                        (most.ok_or(value.as_str()), by.as_str())
+                    }
                 };
+                let most = most.map_err(|value| setting.invalid(value, role, place))?;
                 let is_stricter =
                     |most: &u32| limit.as_ref().is_none_or(|limit| *most < limit.most);
                 if let Some(most) = most.filter(is_stricter) {
-                    let role = role.clone();
-                    *limit = Some(Limit { most, role });
+                    let (role, place) = (role.clone(), place.to_owned());
+                    *limit = Some(Limit { most, role, place });
                 }
             }
         }
@@ -253,12 +307,23 @@ impl Limits {
     pub fn exceeded(&self, limited: Limited, what: String) -> Error {
         match self.limit(limited) {
             None => Error::Limit(what),
-            Some((setting, limit)) => Error::LimitExceeded {
-                what,
-                setting: setting.name(),
-                limit: setting.shown(limit.most),
-                role: limit.role.clone(),
-            },
+            Some((setting, limit)) => {
+                let (name, most) = (setting.name(), setting.shown(limit.most));
+                let is_zero_s = limited == Limited::Duration && limit.most == 0;
+                Error::LimitExceeded {
+                    message: match setting.value {
+                        Value::Allowed(_) => format!("{what} is not allowed by \"{name}\""),
+                        Value::Number(..) => format!("{what} exceeds limit \"{name}\" ({most})"),
+                    },
+                    detail: whose(&limit.role, &limit.place)
+                        + match is_zero_s {
+                            true => " It is rounded to whole seconds; 0 allows no run.",
+                            false => "",
+                        },
+                    setting: name,
+                    runs: limited == Limited::ConcurrentRuns,
+                }
+            }
         }
     }
 
@@ -306,6 +371,14 @@ impl Limits {
             }
             Object::Run(user).lock(now, Until::Exit, true).map(drop)
         })
+    }
+}
+
+/// Whose a limit is, and where it is set, as a sentence.
+fn whose(role: &str, place: &str) -> String {
+    match place {
+        FILE => format!("It is the limit of role \"{role}\", set in {FILE}."),
+        by => format!("It is the limit of role \"{role}\", set by {by} SET."),
     }
 }
 

@@ -111,12 +111,13 @@ pub enum Error {
         connections: Option<i64>,
     },
     /// A run asks for more than a limit of its role, or has reached it.
-    #[error("{what} exceeds limit \"{setting}\" ({limit})")]
+    #[error("{message}")]
     LimitExceeded {
-        what: String,
+        message: String,
+        detail: String,
         setting: &'static str,
-        limit: String,
-        role: String,
+        /// Whether it is a limit of runs in progress.
+        runs: bool,
     },
     /// Figures of single commands would take too much shared memory.
     #[error(
@@ -420,9 +421,7 @@ impl Error {
             Error::WorkerSlots { limit, .. } => Some(format!(
                 "\"max_worker_processes\" is {limit}; other workers use some of them."
             )),
-            Error::LimitExceeded { role, .. } => Some(format!(
-                "It is the limit of role \"{role}\" in this database."
-            )),
+            Error::LimitExceeded { detail, .. } => Some(detail.clone()),
             Error::CommandHistograms { limit, .. } => Some(format!("The limit is {limit} MB.")),
             Error::CounterMemory { bytes } => {
                 Some(format!("The run's latency counters need {bytes} bytes."))
@@ -464,7 +463,9 @@ impl Error {
             Error::TablesLocked { pid: Some(pid) } => Some(format!(
                 "Process {pid} of the server with the tables holds the lock."
             )),
-            Error::AllAborted { first, .. } => Some(first.clone()),
+            Error::AllAborted { first, .. } => {
+                Some(first.clone()).filter(|first| !first.is_empty())
+            }
             Error::TeardownFailed { failures, .. } => Some(failures.join("\n")),
             Error::OtherTarget { wanted, is } => {
                 Some(format!("It is {is}, and the run's was {wanted}."))
@@ -529,9 +530,13 @@ impl Error {
             Error::CounterMemory { .. } => {
                 Some("Use fewer scripts or clients, or fewer workers in mode libpq.".into())
             }
-            Error::LimitExceeded { setting, .. } => Some(format!(
-                "A superuser, or a role with the SET privilege on the parameter, can change it: ALTER ROLE ... SET \
-                 {setting}, ALTER DATABASE ... SET, or the configuration file."
+            Error::LimitExceeded { setting, runs, .. } => Some(format!(
+                "{}A superuser, or a role with the SET privilege on the parameter, can change it: ALTER ROLE ... SET \
+                 {setting}, ALTER DATABASE ... SET, or the configuration file.",
+                match runs {
+                    true => "Wait until a run has ended, or cancel one with bench.cancel. ",
+                    false => "",
+                }
             )),
             Error::CommandHistograms { .. } => Some(
                 "Use fewer scripts or clients, or fewer workers in mode libpq, or leave the option \

@@ -83,6 +83,26 @@ pub fn set(
     }
 }
 
+/// Whether a setting can have a value.
+pub fn is_valid(name: &CStr, value: &CStr) -> bool {
+    let (name, value) = (name.as_ptr(), value.as_ptr());
+    let (context, action) = (GucContext::PGC_SUSET, GucAction::GUC_ACTION_SET);
+    let (source, level) = (pg_sys::GucSource::PGC_S_SESSION, PgLogLevel::DEBUG5 as i32);
+    // SAFETY: both texts end in a zero byte; nothing is changed.
+    0 != unsafe {
+        pg_sys::set_config_option(name, value, context, source, action, false, level, false)
+    }
+}
+
+/// The value of a setting as text, also of one that no library has defined yet; `None` if it has none.
+pub fn text_of(name: &CStr) -> Option<CString> {
+    // SAFETY: null or a text that ends in a zero byte, which is copied.
+    unsafe {
+        let value = pg_sys::GetConfigOption(name.as_ptr(), true, false);
+        (!value.is_null()).then(|| CStr::from_ptr(value).to_owned())
+    }
+}
+
 /// Lets no other settings have names that begin with a prefix and a dot.
 pub fn reserve_settings(prefix: &CStr) {
     // SAFETY: the text ends in a zero byte, and is copied.

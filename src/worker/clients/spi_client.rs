@@ -66,6 +66,7 @@ pub fn run_client(call: TopLevelCall<'_>, segment: u32, secret: u64) -> Result<(
     watch_commands();
     let served = catch(|| {
         let spec: RunSpec = place.segment.spec()?;
+        spec.identity.assume();
         transaction::transaction(|| settings::require(&spec.client_settings))?;
         let (spec, workload, values) = prepare(&place, spec)?;
         serve(&place, &spec, &workload, values);

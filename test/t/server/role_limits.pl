@@ -42,7 +42,7 @@ sub run_of
 
 my $three = run_of(3);
 my $refused = qr/ERROR:  53400: number of clients \(3\) exceeds limit "pg_selfbench\.max_clients" \(2\)
-DETAIL:  It is the limit of role "tester" in this database\.
+DETAIL:  It is the limit of role "tester", set by ALTER ROLE tester SET\.
 HINT:  A superuser, or a role with the SET privilege on the parameter, can change it: ALTER ROLE \.\.\. SET pg_selfbench\.max_clients, ALTER DATABASE \.\.\. SET, or the configuration file\./;
 is(sql($three, 'tester'), 'finished', 'without a limit');
 sql('ALTER ROLE tester SET pg_selfbench.max_clients = 2');
@@ -83,6 +83,24 @@ foreach my $before ('', $loaded)
 }
 like(error("SET pg_selfbench.max_clients = 100; SET ROLE tester; $three"), $refused, 'SET of a superuser does not reach it either');
 
+# Runs within runs of another role, which the workers connect as: the limits of the session user hold.
+my $within = "SELECT bench.start(sql => ''SELECT 1'', clients => 3, transactions => 1)";
+my $refused_within = qr/number of clients \(3\) exceeds limit "pg_selfbench\.max_clients" \(2\)/;
+sql(<<"SQL");
+CREATE FUNCTION tester.as_free() RETURNS bigint SECURITY DEFINER LANGUAGE sql AS
+\$\$ SELECT run_id FROM bench.run(sql => '$within', transactions => 1) \$\$;
+ALTER FUNCTION tester.as_free() OWNER TO free;
+SQL
+like(error("SET ROLE free; SELECT run_id FROM bench.run(sql => '$within', transactions => 1)", 'tester'), $refused_within, 'a script that makes a run');
+like(error("SET ROLE free; SELECT run_id FROM bench.run(sql => 'SELECT 1', setup => '$within', transactions => 1)", 'tester'), $refused_within, 'a setup that does');
+like(error('SELECT tester.as_free()', 'tester'), $refused_within, "a function of another role that does");
+sql("SELECT FROM bench.schedule('within', '0 3 * * *', '{\"sql\": \"SELECT 1\", \"clients\": 3, \"transactions\": 1}', confirm => 0)", 'free');
+sql("SET ROLE free; SELECT bench.run_job('within')", 'tester');
+wait_for($node, "SELECT state <> 'running' FROM bench.job_runs WHERE job_name = 'within'");
+like(sql("SELECT message FROM bench.job_runs WHERE job_name = 'within'"), $refused_within, 'a job of another role');
+wait_until_quiet($node);
+sql("DELETE FROM bench.job_runs; DELETE FROM bench.jobs");
+
 # The SET privilege is that to change it for roles; SET alone has no effect.
 sql('GRANT SET ON PARAMETER pg_selfbench.max_clients TO tester');
 like(error("$loaded SET pg_selfbench.max_clients = 100; $three", 'tester'), $refused, 'SET with the privilege');
@@ -100,6 +118,7 @@ sub limit_of
 $node->append_conf('postgresql.conf', 'pg_selfbench.max_clients = 8');
 $node->restart;
 is(limit_of('free'), 8, 'configuration file');
+like(error(run_of(20), 'free'), qr/DETAIL:  It is the limit of role "free", set in the configuration file\./, 'the error says so');
 sql('ALTER ROLE ALL SET pg_selfbench.max_clients = 7');
 is(limit_of('free'), 7, 'ALTER ROLE ALL');
 sql('ALTER DATABASE postgres SET pg_selfbench.max_clients = 6');
@@ -111,7 +130,8 @@ is(limit_of('tester', 'other'), 3, 'not in others');
 sql('ALTER ROLE tester IN DATABASE postgres SET pg_selfbench.max_clients = -1');
 is(sql(run_of(9), 'tester'), 'finished', 'no limit');
 sql("ALTER ROLE tester IN DATABASE postgres SET pg_selfbench.max_clients = 'many'");
-like(error(run_of(1), 'tester'), qr/22023: invalid value for parameter "pg_selfbench.max_clients": "many"/, 'a value that is none allows nothing');
+like(error(run_of(1), 'tester'), qr/22023: invalid value for parameter "pg_selfbench.max_clients": "many"
+DETAIL:  It is the limit of role "tester", set by ALTER ROLE tester IN DATABASE postgres SET\. No run is allowed\./, 'a value that is none allows nothing');
 sql('ALTER ROLE tester IN DATABASE postgres RESET ALL; ALTER ROLE tester SET pg_selfbench.max_client = 1');
 like(error(run_of(1), 'tester'), qr/42704: unrecognized configuration parameter "pg_selfbench.max_client" of role "tester"/, 'nor does a name that is none');
 sql(<<'SQL');
@@ -124,7 +144,24 @@ $node->append_conf('postgresql.conf', 'pg_selfbench.max_clients = -1');
 $node->restart;
 is(sql(run_of(9), 'tester'), 'finished', 'without limits');
 
+# Values in the configuration file that are not valid. The server knows that when the library is loaded.
+foreach ([ max_clients => 'abc' ], [ max_clients => '2 clients' ], [ max_rows_logged => '-5' ], [ max_concurrent_runs => '99999999999' ],
+	[ max_duration => '10 minuts' ], [ allow_profile => 'nope' ])
+{
+	my ($name, $value) = @$_;
+	$node->append_conf('postgresql.conf', "pg_selfbench.$name = '$value'");
+	$node->restart;
+	like(error(run_of(1), 'free'), qr/22023: invalid value for parameter "pg_selfbench\.$name": "$value"
+DETAIL:  It is the limit of role "free", set in the configuration file\. No run is allowed\./, "$name = '$value'");
+	$node->append_conf('postgresql.conf', "pg_selfbench.$name = " . ($name eq 'allow_profile' ? 'on' : -1));
+}
+$node->restart;
+is(sql(run_of(1), 'free'), 'finished', 'without them');
+
 # Durations.
+sql("ALTER ROLE tester SET pg_selfbench.max_duration = '500 ms'");
+like(error("SELECT bench.run(sql => 'SELECT 1', duration => '100 ms')", 'tester'),
+	qr/exceeds limit "pg_selfbench\.max_duration" \(0 s\)\nDETAIL:  .* It is rounded to whole seconds; 0 allows no run\./, 'less than a second');
 sql("ALTER ROLE tester SET pg_selfbench.max_duration = '2 s'");
 like(error("SELECT bench.run(sql => 'SELECT 1', duration => '1 s', warmup => '1500 ms')", 'tester'),
 	qr/53400: duration of the run with its warm-up \(2\.5 s\) exceeds limit "pg_selfbench\.max_duration" \(2 s\)/, 'the warm-up counts');
@@ -134,7 +171,7 @@ my $ended = "SELECT r.state, r.transactions > 0, r.errors[1] FROM bench.runs r W
 my $at_most = 'duration of the run exceeds limit "pg_selfbench.max_duration" (2 s)';
 sql("SELECT bench.run(sql => 'SELECT pg_sleep(0.01)', transactions => 1000000)", 'tester');
 like(sql($ended), qr/^failed\|t\|\Q$at_most\E/, 'a number of transactions ends then');
-error("SELECT bench.run(sql => 'SELECT pg_sleep(600)', transactions => 1)", 'tester');
+like(error("SELECT bench.run(sql => 'SELECT pg_sleep(600)', transactions => 1)", 'tester'), qr/ERROR:  57000: \Q$at_most\E/, 'the error says why');
 like(sql($ended), qr/^failed\|f\|\Q$at_most\E/, 'also during a statement');
 ok(wait_until_quiet($node), 'no process is left');
 sql('ALTER ROLE tester RESET ALL');
@@ -153,7 +190,7 @@ sql('ALTER ROLE tester RESET ALL');
 # Profiles.
 sql('ALTER ROLE tester SET pg_selfbench.allow_profile = off');
 like(error("SELECT bench.run(sql => 'SELECT 1', transactions => 1, profile => true)", 'tester'),
-	qr/53400: option "profile" exceeds limit "pg_selfbench\.allow_profile" \(off\)/, 'a profile');
+	qr/53400: option "profile" is not allowed by "pg_selfbench\.allow_profile"/, 'a profile');
 is(sql("SELECT state FROM bench.run(sql => 'SELECT 1', transactions => 1)", 'tester'), 'finished', 'a run without');
 sql('ALTER ROLE tester RESET ALL');
 
@@ -196,6 +233,7 @@ foreach my $round (1 .. 5)
 	if ($round == 5)
 	{
 		like(error($one, 'tester'), $too_many, 'a third one');
+		like(error($one, 'tester'), qr/HINT:  Wait until a run has ended, or cancel one with bench\.cancel\./, 'what to do');
 		like(error($one, 'tester', 'other'), $too_many, 'in another database');
 		like(error("SET ROLE free; $one", 'tester'), $too_many, 'as another role');
 		is(sql("SET ROLE tester; $one"), 'finished', 'another session user has runs of its own');
