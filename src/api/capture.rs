@@ -9,7 +9,7 @@ use crate::capture::statistics::{Source, window};
 use crate::capture::store::Row;
 use crate::check;
 use crate::clock;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::latch::{self, WaitEvent};
 use crate::security::{require_role, restricted};
 use crate::server;
@@ -103,7 +103,7 @@ fn capture_workload(call: Call<'_>) -> Rows {
             name,
             roles: captured_roles(roles)?,
         };
-        captures.of_each(|name| {
+        captures.of_each(|_, name| {
             capture::require_name(&captures.name)?;
             tell_discarded(name, capture::discarded(&captures.name)?);
             Ok(())
@@ -113,7 +113,7 @@ fn capture_workload(call: Call<'_>) -> Rows {
             search_path.unwrap_or_else(|| session::setting(c"search_path").unwrap_or_default());
         let first = match period_us {
             Some(period_us) => {
-                let first = captures.of_each(|_| source.look(false))?;
+                let first = captures.of_each(|_, _| source.look(false))?;
                 pause(period_us as u64 * 1000, &horizon);
                 call.require_extension()?;
                 Some(first)
@@ -121,11 +121,10 @@ fn capture_workload(call: Call<'_>) -> Rows {
             None => None,
         };
         // All of them before any of the work.
-        let mut second = captures.of_each(|_| source.look(true))?.into_iter();
-        let mut first = first.into_iter().flatten();
-        let rows = captures.of_each(|name| {
-            let second = second.next().ok_or(Error::ExtensionDropped)?;
-            let window = window(first.next().as_ref(), &second);
+        let second = captures.of_each(|_, _| source.look(true))?;
+        let rows = captures.of_each(|number, name| {
+            let first = first.as_ref().map(|looks| &looks[number]);
+            let window = window(first, &second[number]);
             for [message, detail, hint] in &window.notes {
                 notice(message, detail, hint);
             }
@@ -154,20 +153,22 @@ struct Captures {
 }
 
 impl Captures {
-    /// Runs `each` as each role, with the name of its workload, and with the owner's if that is not the caller.
-    fn of_each<T>(&self, mut each: impl FnMut(&str) -> Result<T>) -> Result<Vec<T>> {
+    /// Runs `each` as each role, which the caller still may become, with its place in the list and the name of its
+    /// workload, with the owner's if that is not the caller.
+    fn of_each<T>(&self, mut each: impl FnMut(usize, &str) -> Result<T>) -> Result<Vec<T>> {
         let caller = server::role();
-        let of_role = |role: &pg_sys::Oid| {
+        let of_role = |(number, role): (usize, &pg_sys::Oid)| {
+            require_role(*role)?;
             restricted(*role, || {
                 if *role == caller {
-                    return each(&self.name);
+                    return each(number, &self.name);
                 }
                 let role = server::role_name();
-                let done = each(&format!("{role}.{}", self.name));
+                let done = each(number, &format!("{role}.{}", self.name));
                 done.map_err(|error| error.within(&format!("role \"{role}\"")))
             })
         };
-        self.roles.iter().map(of_role).collect()
+        self.roles.iter().enumerate().map(of_role).collect()
     }
 }
 
@@ -182,10 +183,11 @@ fn captured_roles(given: Option<Vec<Option<pg_sys::Oid>>>) -> Result<Vec<pg_sys:
         require_role(role)?;
         // Runs are possible as such a role only.
         restricted(role, server::require_login_role)?;
-        if !roles.contains(&role) {
-            roles.push(role);
-        }
+        roles.push(role);
     }
+    // In an order, so that captures of the same roles wait for each other.
+    roles.sort_unstable_by_key(|role| role.to_u32());
+    roles.dedup();
     match roles.is_empty() {
         true => Err(check::invalid(
             "roles",

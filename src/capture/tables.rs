@@ -198,12 +198,24 @@ fn look_up(oid: pg_sys::Oid) -> Result<Option<TableFacts>> {
     }))
 }
 
-/// The rows of a query of the caller's, with texts in its columns. The query can change nothing, not even a
-/// sequence.
-pub fn rows(sql: &str) -> Result<Vec<Vec<Option<String>>>> {
+/// The rows of a query of the caller's with that number of columns and a LIMIT, as the types print their values: a cast
+/// to text could be a function of another role. The query can change nothing, not even a sequence.
+pub fn rows(columns: usize, sql: &str) -> Result<Vec<Vec<Option<String>>>> {
+    let names: Vec<_> = (1..=columns).map(|number| format!("v{number}")).collect();
+    let printed = |name: &String| {
+        format!(
+            "CASE WHEN pg_catalog.num_nulls({name}) OPERATOR(pg_catalog.=) 0 THEN pg_catalog.format('%s', {name}) END"
+        )
+    };
+    let texts: Vec<_> = names.iter().map(printed).collect();
+    let sql = format!(
+        "SELECT {} FROM ({sql}) q ({})",
+        texts.join(", "),
+        names.join(", ")
+    );
     tried(InTransaction::current()?, || {
         session::read_only_subtransaction();
-        query::rows_of_texts(sql)
+        query::rows_of_texts(&sql)
     })
 }
 

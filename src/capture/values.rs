@@ -9,6 +9,7 @@ use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Display;
 use std::rc::Rc;
 
 /// Where the values of a parameter come from.
@@ -113,17 +114,18 @@ impl NewColumns {
         let table = quoted(&facts.name);
         // Of a column that leads no index, all rows would be read.
         let above_all = format!(
-            "SELECT coalesce(max({}), 0)::bigint FROM {table} t",
+            "SELECT coalesce(pg_catalog.max({}), 0)::bigint FROM {table} t",
             column.text
         );
-        let by_clock = "SELECT (extract(epoch FROM now()) * 1000000000)::bigint";
+        let by_clock = "SELECT (extract(epoch FROM pg_catalog.now()) OPERATOR(pg_catalog.*) 1000000000)::bigint";
         /// Digits of the numbers by the clock.
         const DIGITS: u32 = 19;
         let length = facts.lengths.get(&attribute).copied().unwrap_or(DIGITS);
         let (detect, range) = match column.type_name.as_str() {
             "text" | "character varying" | "character" if length < DIGITS => (
                 format!(
-                    "SELECT coalesce(max({0}::numeric) FILTER (WHERE {0} ~ '^[0-9]{{1,{length}}} *$'), 0)::bigint FROM {table} t",
+                    "SELECT coalesce(pg_catalog.max({0}::numeric) FILTER (WHERE {0} OPERATOR(pg_catalog.~) '^[0-9]{{1,{length}}} *$'), 0)::bigint
+                       FROM {table} t",
                     column.text
                 ),
                 // For up to a hundred clients.
@@ -553,10 +555,10 @@ impl Planner<'_> {
             }
             Comparison::Like => {
                 self.values.approximate = true;
-                match operator.ends_with('*') {
-                    true => format!("'%' || pg_catalog.substr(({text})::text, 1, 4) || '%'"),
-                    false => format!("pg_catalog.\"left\"(({text})::text, 4) || '%'"),
-                }
+                let start = if operator.ends_with('*') { "%" } else { "" };
+                format!(
+                    "pg_catalog.concat('{start}', pg_catalog.\"left\"(pg_catalog.format('%s', {text}), 4), '%')"
+                )
             }
             Comparison::Other => {
                 self.values.approximate = true;
@@ -725,7 +727,10 @@ impl Planner<'_> {
                 origin.source = format!("lower bound with {} rows above it", rows.round());
                 let inclusive = lower == ">=" && operator == "<=";
                 match distance(&with.type_name, &low, &high, share, inclusive) {
-                    Some(distance) => format!("(({}) + {distance})::{}", with.text, with.type_name),
+                    Some(distance) => {
+                        let above = operation(&with.text, "+", distance);
+                        format!("{above}::{}", with.type_name)
+                    }
                     None => {
                         self.values.approximate = true;
                         with.text.clone()
@@ -738,9 +743,11 @@ impl Planner<'_> {
                 self.values.approximate = true;
                 match distance(&with.type_name, &low, &high, share, false) {
                     Some(distance) if kind == Comparison::Above => {
-                        format!("({high} - {distance})::{}", with.type_name)
+                        format!("{}::{}", operation(high, "-", distance), with.type_name)
                     }
-                    Some(distance) => format!("({low} + {distance})::{}", with.type_name),
+                    Some(distance) => {
+                        format!("{}::{}", operation(low, "+", distance), with.type_name)
+                    }
                     None => with.text.clone(),
                 }
             }
@@ -845,7 +852,7 @@ impl Planner<'_> {
                     return None;
                 }
                 "text" | "character varying" | "character" | "numeric" => 1,
-                name if name.starts_with("timestamp") => 2,
+                name if is_timestamp(name) => 2,
                 "smallint" => 3,
                 _ => return None,
             };
@@ -875,7 +882,7 @@ impl Planner<'_> {
         }
         let function = match column.type_name.as_str() {
             "uuid" => Some("pg_catalog.gen_random_uuid()"),
-            name if name.starts_with("timestamp") => Some("pg_catalog.clock_timestamp()"),
+            name if is_timestamp(name) => Some("pg_catalog.clock_timestamp()"),
             _ => None,
         };
         origin.source = "new values".into();
@@ -1025,11 +1032,6 @@ fn is_of_share(number: usize, share: f64) -> bool {
 impl Group {
     /// Rows with a value for each item; the reason if they cannot be read.
     fn sample(&self) -> Found<Vec<Vec<Option<String>>>> {
-        let items: Vec<_> = self
-            .items
-            .iter()
-            .map(|item| format!("({item})::text"))
-            .collect();
         let conditions = self
             .not_null
             .iter()
@@ -1037,12 +1039,13 @@ impl Group {
         let conditions: Vec<_> = std::iter::once("true".to_owned())
             .chain(conditions)
             .collect();
-        tables::or_reason(tables::rows(&format!(
+        let query = format!(
             "SELECT {} FROM {} WHERE {} ORDER BY pg_catalog.random() LIMIT {SAMPLE_ROWS}",
-            items.join(", "),
+            self.items.join(", "),
             self.facts.sampled(),
             conditions.join(" AND ")
-        )))
+        );
+        tables::or_reason(tables::rows(self.items.len(), &query))
     }
 }
 
@@ -1070,9 +1073,10 @@ pub fn drawn_from(expression: &str, type_name: &str) -> Result<Vec<Option<String
         false => (expression, "pg_catalog.generate_series(1, 1000)".into()),
     };
     let most = SAMPLE_ROWS + 1;
-    let rows = tables::rows(&format!(
-        "SELECT ({value}\n)::{type_name}::text FROM {from} LIMIT {most}"
-    ))?;
+    let rows = tables::rows(
+        1,
+        &format!("SELECT ({value}\n)::{type_name} FROM {from} LIMIT {most}"),
+    )?;
     Ok(rows.into_iter().flatten().collect())
 }
 
@@ -1084,22 +1088,36 @@ fn is_number(type_name: &str) -> bool {
     is_integer(type_name) || ["numeric", "real", "double precision"].contains(&type_name)
 }
 
+/// Whether it is a timestamp, with or without time zone.
+fn is_timestamp(type_name: &str) -> bool {
+    matches!(
+        type_name,
+        "timestamp without time zone" | "timestamp with time zone"
+    )
+}
+
+/// An operation of the server's, as SQL: another role may have operators for the same types in `search_path`.
+fn operation(left: impl Display, operator: &str, right: impl Display) -> String {
+    format!("(({left}) OPERATOR(pg_catalog.{operator}) ({right}))")
+}
+
 /// The distance between the bounds of a share of a column's rows, as SQL.
 fn distance(type_name: &str, low: &str, high: &str, share: f64, inclusive: bool) -> Option<String> {
-    let less = i32::from(inclusive);
+    let part = |whole: String, share: &str| operation(whole, "*", share);
+    let share = format!("{share:.12}");
+    // Of numbers that follow each other: as many as there are in the share, without those that the bounds include.
+    let rounded = |whole: String| {
+        let numbers = part(operation(whole, "+", 1), &share);
+        let less = operation(numbers, "-", i32::from(inclusive));
+        format!("pg_catalog.round({less})")
+    };
+    let floating = format!("{share}::double precision");
     Some(match type_name {
-        name if is_integer(name) => {
-            format!("pg_catalog.round((({high})::numeric - {low} + 1) * {share:.12} - {less})")
-        }
-        "date" => {
-            format!("pg_catalog.round((({high}) - {low} + 1) * {share:.12} - {less})::integer")
-        }
-        "numeric" => format!("(({high}) - {low}) * {share:.12}"),
-        "real" | "double precision" => {
-            format!("(({high}) - {low}) * {share:.12}::double precision")
-        }
-        name if name.starts_with("timestamp") || name == "interval" => {
-            format!("(({high}) - {low}) * {share:.12}::double precision")
+        name if is_integer(name) => rounded(operation(format_args!("({high})::numeric"), "-", low)),
+        "date" => format!("{}::integer", rounded(operation(high, "-", low))),
+        "numeric" => part(operation(high, "-", low), &share),
+        name if is_number(name) || is_timestamp(name) || name == "interval" => {
+            part(operation(high, "-", low), &floating)
         }
         _ => return None,
     })
@@ -1107,18 +1125,23 @@ fn distance(type_name: &str, low: &str, high: &str, share: f64, inclusive: bool)
 
 /// A value that a column hardly has, as SQL.
 fn absent(type_name: &str, text: &str) -> Option<String> {
+    let below = |bound: &str, numbers: &str, kind: &str| {
+        let random = operation("pg_catalog.random()", "*", numbers);
+        operation(
+            bound,
+            "-",
+            format_args!("pg_catalog.floor({random})::{kind}"),
+        )
+    };
     Some(match type_name {
-        "smallint" => format!("32767 - ({text} - {text})"),
-        "integer" => "2147483647 - pg_catalog.floor(pg_catalog.random() * 1000000)::integer".into(),
-        "bigint" => {
-            "9223372036854775807 - pg_catalog.floor(pg_catalog.random() * 1000000000)::bigint"
-                .into()
-        }
-        "text" | "character varying" => format!("({text}) || '~'"),
+        "smallint" => operation(32767, "-", operation(text, "-", text)),
+        "integer" => below("2147483647", "1000000", "integer"),
+        "bigint" => below("9223372036854775807", "1000000000", "bigint"),
+        "text" | "character varying" => operation(text, "||", "'~'"),
         "uuid" => "pg_catalog.gen_random_uuid()".into(),
-        "numeric" => "1e15 + pg_catalog.floor(pg_catalog.random() * 1000000)".into(),
-        name if name.starts_with("timestamp") || name == "date" => {
-            format!("(({text}) + interval '1000 years')")
+        "numeric" => below("1e15", "1000000", "numeric"),
+        name if is_timestamp(name) || name == "date" => {
+            operation(text, "+", "interval '1000 years'")
         }
         _ => return None,
     })
@@ -1131,7 +1154,7 @@ fn constant(type_name: &str) -> Option<&'static str> {
         "text" | "character varying" => Some("x"),
         "boolean" => Some("true"),
         "interval" => Some("1 day"),
-        name if name.starts_with("timestamp") || name == "date" => Some("2000-01-01"),
+        name if is_timestamp(name) || name == "date" => Some("2000-01-01"),
         _ => None,
     }
 }

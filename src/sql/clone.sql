@@ -9,6 +9,49 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'set_clone_schema_wrap
 CREATE FUNCTION bench_internal.execute_restricted(statement text) RETURNS bigint
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'execute_restricted_wrapper';
 
+/* Functions of other roles than the current one and superusers, which constraints, generated columns, defaults, keys,
+   indexes, statistics and types of tables use. */
+CREATE FUNCTION bench_internal.foreign_functions(tables oid[], OUT used_by regclass, OUT function regprocedure, OUT owner regrole)
+RETURNS SETOF record
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH RECURSIVE used (used_by, class, object) AS (
+        SELECT t, 'pg_class'::regclass::oid, t FROM unnest(tables) t
+        UNION
+        SELECT u.used_by, n.class, n.object
+          FROM used u, LATERAL (
+               -- Parts of a table, of a domain and of other types.
+               SELECT 'pg_constraint'::regclass::oid, c.oid FROM pg_constraint c WHERE u.class = 'pg_class'::regclass AND c.conrelid = u.object
+               UNION ALL
+               SELECT 'pg_attrdef'::regclass, a.oid FROM pg_attrdef a WHERE u.class = 'pg_class'::regclass AND a.adrelid = u.object
+               UNION ALL
+               SELECT 'pg_class'::regclass, i.indexrelid FROM pg_index i WHERE u.class = 'pg_class'::regclass AND i.indrelid = u.object
+               UNION ALL
+               SELECT 'pg_statistic_ext'::regclass, s.oid FROM pg_statistic_ext s WHERE u.class = 'pg_class'::regclass AND s.stxrelid = u.object
+               UNION ALL
+               SELECT 'pg_constraint'::regclass, c.oid FROM pg_constraint c WHERE u.class = 'pg_type'::regclass AND c.contypid = u.object AND u.object <> 0
+               UNION ALL
+               SELECT 'pg_proc'::regclass, r.rngsubdiff FROM pg_range r WHERE u.class = 'pg_type'::regclass AND u.object IN (r.rngtypid, r.rngmultitypid)
+               UNION ALL
+               SELECT 'pg_type'::regclass, p.type
+                 FROM pg_type t, LATERAL (SELECT unnest(ARRAY[t.typelem, t.typbasetype])
+                                          UNION ALL
+                                          SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0) p (type)
+                WHERE u.class = 'pg_type'::regclass AND t.oid = u.object
+               UNION ALL
+               SELECT 'pg_proc'::regclass, o.oprcode FROM pg_operator o WHERE u.class = 'pg_operator'::regclass AND o.oid = u.object
+               UNION ALL
+               SELECT d.refclassid, d.refobjid FROM pg_depend d
+                WHERE d.classid = u.class AND d.objid = u.object
+                  AND d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass)) n (class, object))
+    SELECT u.used_by::regclass, f.oid::regprocedure, f.proowner::regrole
+      FROM used u JOIN pg_proc f ON u.class = 'pg_proc'::regclass AND f.oid = u.object
+      JOIN pg_roles r ON r.oid = f.proowner
+     WHERE NOT r.rolsuper AND r.rolname <> current_user
+     ORDER BY u.used_by::regclass::text, f.oid::regprocedure::text
+$$;
+
 /* What the guard of a run puts around a sequence that it does not know beforehand. */
 CREATE FUNCTION bench_internal.require_copy(sequence regclass) RETURNS regclass
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'require_copy_wrapper';
@@ -99,6 +142,18 @@ BEGIN
             USING ERRCODE = 'feature_not_supported',
             HINT = 'With allow_writes => true, runs change the tables themselves.';
     END LOOP;
+    -- Functions of another role would have the caller's rights. They have them already where the workload writes.
+    SELECT f.* INTO found
+      FROM bench_internal.foreign_functions(ARRAY(
+               SELECT r FROM unnest(relations) r
+               EXCEPT
+               SELECT to_regclass(format('%I.%I', c.table_schema, c.table_name)) FROM bench.captured_tables c
+                WHERE c.owner = quote_ident(current_user)::regrole AND c.workload = clone_tables.workload AND c.written)) f LIMIT 1;
+    IF found.function IS NOT NULL THEN
+        RAISE 'copying table "%" would call function % of role %', found.used_by, found.function, found.owner
+            USING ERRCODE = 'insufficient_privilege', DETAIL = 'It would be called with your rights.',
+            HINT = format('Capture and copy the tables as role %s.', found.owner);
+    END IF;
     SELECT string_agg(c.oid::regclass::text, ' and ') AS names INTO found FROM pg_class c
      WHERE c.oid = ANY (relations) GROUP BY c.relname HAVING count(*) > 1 LIMIT 1;
     IF found.names IS NOT NULL THEN

@@ -164,8 +164,81 @@ like($stderr, qr/told by app\n/, 'with a generated column');
 unlike($stderr, qr/told by (?!app\n)/, 'as nobody else');
 is((as($super, "SET ROLE app;\nSELECT state, transactions, failed FROM bench.run('copied', transactions => 50)"))[0], 'finished|50|0', 'run on the copy');
 
-# Membership is needed each time.
+# Statements of a superuser that read another role's tables: what the capture adds to them calls none of its functions.
+$ENV{PGOPTIONS} = '-c client_min_messages=error';
+as($super, <<'SQL');
+SET ROLE app;
+CREATE FUNCTION app.less(numeric, int) RETURNS numeric LANGUAGE plpgsql AS 'BEGIN PERFORM app.told($$operator$$); RETURN 1; END';
+CREATE OPERATOR app.- (LEFTARG = numeric, RIGHTARG = int, FUNCTION = app.less);
+CREATE FUNCTION app.times(float8, int) RETURNS float8 LANGUAGE plpgsql AS 'BEGIN PERFORM app.told($$operator$$); RETURN 1; END';
+CREATE OPERATOR app.* (LEFTARG = float8, RIGHTARG = int, FUNCTION = app.times);
+CREATE TYPE app.pair AS (a int, b int);
+CREATE FUNCTION app.shown(app.pair) RETURNS text LANGUAGE plpgsql AS 'BEGIN RETURN app.told($$cast$$); END';
+CREATE CAST (app.pair AS text) WITH FUNCTION app.shown(app.pair);
+CREATE TABLE app.pairs (id int PRIMARY KEY, pair app.pair);
+INSERT INTO app.pairs SELECT i, (i, i)::app.pair FROM generate_series(1, 20) i;
+SQL
+delete $ENV{PGOPTIONS};
+$reset->();
+executed($super, 'SET search_path = app', "SELECT id FROM pairs WHERE pair = '(1,1)'::pair", 'SELECT pair FROM pairs WHERE id > 5', 'SELECT pair FROM pairs WHERE id = 99');
+($stdout, $stderr) = as($super, "SELECT status, query FROM bench.capture_workload('own', period => NULL, search_path => 'app') WHERE query ~ 'pairs' ORDER BY query");
+is($stdout, <<'ROWS' =~ s/\n\z//r, 'a capture of own statements');
+captured|SELECT id FROM pairs WHERE pair = $1::pair
+captured|SELECT pair FROM pairs WHERE id = $1
+captured|SELECT pair FROM pairs WHERE id > $1
+ROWS
+unlike($stderr, qr/told by/, 'calls no function of the owner');
+like(as($super, q(SELECT string_agg(v."values"[1], ' ') FROM bench.value_sets v WHERE v.set_name ~ '^own\.')), qr/\(7,7\)/, 'values are as types print them');
+($stdout, $stderr) = as($super, "SET search_path = app; SELECT state, failed FROM bench.run('own', transactions => 30)");
+is($stdout, 'finished|0', 'and its run');
+unlike($stderr, qr/told by/, 'neither');
+
+# Copies would call functions of the tables' owners with the caller's rights.
+as($super, <<'SQL');
+SET client_min_messages = error;
+SET ROLE app;
+CREATE DOMAIN app.word AS text CHECK (app.told(VALUE) IS NOT NULL);
+CREATE TYPE app.words AS (first app.word);
+CREATE FUNCTION app.apart(int, int) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM app.told($$range$$); RETURN 1; END';
+CREATE TYPE app.span AS RANGE (subtype = int, subtype_diff = app.apart);
+CREATE FUNCTION app.near(int, int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM app.told($$near$$); RETURN true; END';
+CREATE OPERATOR app.=~ (LEFTARG = int, RIGHTARG = int, FUNCTION = app.near);
+CREATE TABLE app.plain (id int PRIMARY KEY DEFAULT 1, v text CHECK (v <> ''), UNIQUE (v));
+CREATE TABLE app.checked (v text CHECK (app.told(v) IS NOT NULL));
+CREATE TABLE app.made (v text, g text GENERATED ALWAYS AS (app.told(v)) STORED);
+CREATE TABLE app.preset (v text DEFAULT app.told('x'));
+CREATE TABLE app.indexed (v text);
+CREATE INDEX ON app.indexed (app.told(v));
+CREATE TABLE app.partial (v int);
+CREATE INDEX ON app.partial (v) WHERE v OPERATOR(app.=~) 1;
+CREATE TABLE app.counted (v text);
+CREATE STATISTICS app.of_counted ON (app.told(v)) FROM app.counted;
+CREATE TABLE app.of_domain (v app.words[]);
+CREATE TABLE app.ranged (v app.span);
+CREATE TABLE app.parts (v text) PARTITION BY LIST (app.told(v));
+SQL
+is(as($super, "SELECT used_by, function FROM bench_internal.foreign_functions(ARRAY(SELECT oid FROM pg_class WHERE relnamespace = 'app'::regnamespace AND relname ~ '^(plain|checked|made|preset|indexed|partial|counted|of_domain|ranged|parts)\$'))"), <<'ROWS' =~ s/\n\z//r, 'which would be called');
+app.checked|app.told(text)
+app.counted|app.told(text)
+app.indexed|app.told(text)
+app.made|app.told(text)
+app.of_domain|app.told(text)
+app.partial|app.near(integer,integer)
+app.parts|app.told(text)
+app.preset|app.told(text)
+app.ranged|app.apart(integer,integer)
+ROWS
+is(as($super, "SET ROLE app; SELECT count(*) FROM bench_internal.foreign_functions('{app.checked,app.items}'::regclass[])"), '0', 'not for their owner');
+like(as($super, "SELECT FROM bench.clone_tables('own', 'own_copy', '{app.checked}')"),
+	qr/ERROR:  42501: copying table "app\.checked" would call function app\.told\(text\) of role app\nDETAIL:  It would be called with your rights\.\nHINT:  Capture and copy the tables as role app\./, 'a copy by the superuser');
+is(as($super, "SELECT table_name, rows FROM bench.clone_tables('own', 'own_copy', '{app.plain}') ORDER BY 1"), "pairs|20\nplain|0", 'of tables without code');
+
+# Membership is needed each time, also at the end of a window.
+$reset->();
+my $waiting = start_sql($node, "SELECT FROM bench.capture_workload('mine', period => '5 s', roles => '{app}')", user => 'member', name => 'member');
+wait_for($node, "SELECT wait_event_type = 'Extension' FROM pg_stat_activity WHERE application_name = 'member'");
 as($super, 'REVOKE app FROM member');
+like((finish_sql($waiting))[1], qr/ERROR:  42501: permission denied for role "app"/, 'revoked in the window');
 like(as('member', "SET ROLE app;\nSELECT bench.run('mine', transactions => 1)"), qr/ERROR:  42501: permission denied to set role "app"/, 'no longer a member');
 like(as('member', $capture->(q('{app}'))), qr/ERROR:  42501: permission denied for role "app"/, 'nor another capture');
 nothing_left_ok($node, 'capture_roles');
