@@ -294,7 +294,7 @@ fn run_job(call: Call<'_>) -> i64 {
                 for alert in alerts::raise(&job, row, server::role().to_u32(), &made)? {
                     alert.warn(&job);
                     if job.on_alert.is_some() {
-                        alert.store_error(&message)?;
+                        alert.store_error(Some(&message))?;
                     }
                 }
                 Ok(row.job_run_id)

@@ -26,10 +26,12 @@ pub fn limited<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     until_disarmed(body)
 }
 
-/// Runs `body` as [`limited`], and for at most that time.
+/// Runs `body` as [`limited`], and for at most that time: if the statement goes on after its error, this process ends.
 pub fn limited_to<T>(limit_ms: i32, body: impl FnOnce() -> Result<T>) -> Result<T> {
     timeouts::arm_at_most(limit_ms);
-    until_disarmed(body)
+    let result = until_disarmed(body);
+    timeouts::disarm_end();
+    result
 }
 
 fn until_disarmed<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -161,15 +163,36 @@ pub fn created(sql: &str) -> Result<Option<Created>> {
 
 /// Whether a text is one query, as parsing shows. Raises an error of syntax.
 pub fn is_query(sql: &str) -> Result<bool> {
+    only_is(sql, |node| {
+        // SAFETY: nodes are looked at as what they say they are.
+        unsafe {
+            pgrx::is_a(node, pg_sys::NodeTag::T_SelectStmt)
+                && (*node.cast::<pg_sys::SelectStmt>()).intoClause.is_null()
+        }
+    })
+}
+
+/// Whether a text is one statement that can have parameters and be executed by SPI, as parsing shows. Raises an error
+/// of syntax.
+pub fn can_have_parameters(sql: &str) -> Result<bool> {
+    use pg_sys::NodeTag::*;
+    only_is(sql, |node| {
+        // SAFETY: as above.
+        let tag = unsafe { (*node).type_ };
+        matches!(
+            tag,
+            T_SelectStmt | T_InsertStmt | T_UpdateStmt | T_DeleteStmt | T_MergeStmt | T_CallStmt
+        )
+    })
+}
+
+/// Whether a text is one statement, and that is such a node.
+fn only_is(sql: &str, is: impl FnOnce(*mut pg_sys::Node) -> bool) -> Result<bool> {
     tried(InTransaction::current()?, || {
         let statements = parse(&CString::new(sql).unwrap_or_default());
         let only = statements.get_ptr(0).filter(|_| statements.len() == 1);
-        // SAFETY: nodes are looked at as what they say they are.
-        Ok(only.is_some_and(|statement| unsafe {
-            let node = (*statement).stmt;
-            pgrx::is_a(node, pg_sys::NodeTag::T_SelectStmt)
-                && (*node.cast::<pg_sys::SelectStmt>()).intoClause.is_null()
-        }))
+        // SAFETY: a statement that was parsed.
+        Ok(only.is_some_and(|statement| is(unsafe { (*statement).stmt })))
     })
 }
 

@@ -7,7 +7,7 @@ use super::json::storable;
 use crate::backend::statement;
 use crate::backend::transaction::transaction;
 use crate::check::invalid;
-use crate::error::{Error, Result};
+use crate::error::{Error, Report, Result};
 use crate::query;
 use crate::security::{as_owner, is_superuser, with_pinned_settings};
 use crate::server;
@@ -21,6 +21,15 @@ pub const STATES: [&str; 4] = ["open", "acknowledged", "expected", "fixed"];
 
 /// Longest time of a statement that answers an alert, in milliseconds.
 const ANSWER_MS: i32 = 30_000;
+/// The error of such a statement until it has ended.
+const TERMINATED: &str = "the worker of the job was terminated before the statement had ended";
+/// What makes the session of a worker new, as far as statements of alerts can see; each alone. Locks stay.
+const NEW_SESSION: [&str; 4] = [
+    "SET SESSION AUTHORIZATION DEFAULT",
+    "RESET ROLE",
+    "RESET ALL",
+    "SET application_name = 'pg_selfbench'",
+];
 
 /// A new alert.
 #[derive(Debug)]
@@ -59,6 +68,7 @@ pub fn raise(job: &Job, row: Row, owner: u32, made: &Made) -> Result<Vec<Alert>>
                      FROM jsonb_to_recordset($4::jsonb)
                               a (kind text, message text, cause text, label text, series text, figure text, ratio float8,
                                  changed_at timestamptz, runs_before bigint[], runs_after bigint[])
+                   ON CONFLICT DO NOTHING
                    RETURNING alert_id, message)
                SELECT alert_id, message, pg_notify('bench_alert', format('{\"alert_id\": %s}', alert_id))
                  FROM raised ORDER BY alert_id";
@@ -83,8 +93,9 @@ pub fn raise(job: &Job, row: Row, owner: u32, made: &Made) -> Result<Vec<Alert>>
 
 /// Fails unless a text is a statement that can answer alerts, with their number as its only parameter.
 pub fn check_answer(sql: &str) -> Result<()> {
-    if statement::count(sql)? != 1 {
-        return Err(invalid("on_alert", format!("\"{sql}\""), "One statement."));
+    if !statement::can_have_parameters(sql)? {
+        let valid = "One statement: SELECT, INSERT, UPDATE, DELETE, MERGE or CALL.";
+        return Err(invalid("on_alert", format!("\"{sql}\""), valid));
     }
     let now = InTransaction::current()?;
     let types = [PgBuiltInOids::INT8OID.oid()];
@@ -105,61 +116,135 @@ impl Alert {
         pgrx::warning!("{}", text.replace(['\n', '\r'], " "));
     }
 
-    /// Executes a statement of the job's owner for it, in a transaction of its own, and stores its error.
-    pub fn answer(&self, sql: &str) -> Result<()> {
-        let answered = statement::limited_to(ANSWER_MS, || {
-            transaction(|| Ok(Spi::run_with_args(sql, &[self.alert_id.into()])?))
+    /// Executes a statement of the job's owner for it, as in a new session and in a transaction of its own, and stores
+    /// its error.
+    fn answer(&self, sql: &str) -> Result<()> {
+        let renewed = NEW_SESSION
+            .iter()
+            .try_for_each(|sql| statement::execute_alone(sql));
+        let answered = renewed.and_then(|()| {
+            statement::limited_to(ANSWER_MS, || {
+                transaction(|| Ok(Spi::run_with_args(sql, &[self.alert_id.into()])?))
+            })
         });
-        match answered {
-            Ok(()) => Ok(()),
-            Err(error) => transaction(|| self.store_error(&error.report().one_line())),
-        }
+        let error = answered.err().map(|error| error.report().one_line());
+        transaction(|| self.store_error(error.as_deref()))
     }
 
     /// Stores why it was not answered, in the current transaction.
-    pub fn store_error(&self, error: &str) -> Result<()> {
+    pub fn store_error(&self, error: Option<&str>) -> Result<()> {
         let sql = "UPDATE bench.alerts SET on_alert_error = $2 WHERE alert_id = $1";
-        let arguments = [self.alert_id.into(), storable(error).as_ref().into()];
+        let arguments = [self.alert_id.into(), error.map(storable).as_deref().into()];
         as_owner(|| Ok(Spi::run_with_args(sql, &arguments)?))
     }
 }
 
+/// Executes a statement of the job's owner for each of these alerts. Until it has ended, they have an error that says so.
+pub fn answer(alerts: &[Alert], sql: &str) -> Result<()> {
+    transaction(|| {
+        alerts
+            .iter()
+            .try_for_each(|alert| alert.store_error(Some(TERMINATED)))
+    })?;
+    let answered: Vec<Result<()>> = alerts.iter().map(|alert| alert.answer(sql)).collect();
+    answered.into_iter().collect()
+}
+
 /// Gives an alert of the current role, or any one for a superuser, another state. One that is expected makes the new
 /// level the baseline, and no longer if it gets another state.
+///
+/// # Errors
+/// If it is expected, and no change, or the first run of the new level is gone.
 pub fn acknowledge(alert_id: i64, state: &str, comment: Option<&str>) -> Result<()> {
-    let sql = "WITH alert AS (
-                   SELECT a.alert_id, a.state, a.runs_after[1] AS run_id FROM bench.alerts a
-                    WHERE a.alert_id = $1 AND ($2 OR a.owner = $3) FOR UPDATE),
-               baseline AS (
-                   UPDATE bench.runs r SET is_baseline = ($4 = 'expected') FROM alert a
-                    WHERE r.run_id = a.run_id AND ($2 OR r.owner = $3) AND 'expected' IN ($4, a.state))
-               UPDATE bench.alerts b SET state = $4, comment = coalesce($5, b.comment), state_at = now() FROM alert a
-                WHERE b.alert_id = a.alert_id
-            RETURNING b.alert_id";
+    let obstacle = "SELECT CASE WHEN $4 <> 'expected' THEN NULL
+                                WHEN a.runs_after = '{}' THEN format('Its kind is \"%s\"; only a change makes a new level.', a.kind)
+                                WHEN NOT EXISTS (SELECT FROM bench.runs r WHERE r.run_id = a.runs_after[1] AND ($2 OR r.owner = $3))
+                                THEN format('Run %s, the first one of the new level, does not exist.', a.runs_after[1]) END
+                      FROM bench.alerts a
+                     WHERE a.alert_id = $1 AND ($2 OR a.owner = $3) FOR UPDATE";
+    let change = "WITH alert AS (
+                      SELECT a.alert_id, a.state, a.runs_after[1] AS run_id FROM bench.alerts a WHERE a.alert_id = $1),
+                  baseline AS (
+                      UPDATE bench.runs r SET is_baseline = ($4 = 'expected') FROM alert a
+                       WHERE r.run_id = a.run_id AND ($2 OR r.owner = $3) AND 'expected' IN ($4, a.state))
+                  UPDATE bench.alerts b SET state = $4, comment = coalesce($5, b.comment), state_at = now() FROM alert a
+                   WHERE b.alert_id = a.alert_id";
     let more = vec![state.into(), comment.map(storable).as_deref().into()];
-    change_own(sql, alert_id, more, Error::UnknownAlert { alert_id })
+    change_own(obstacle, change, alert_id, more).map_err(|because| match because {
+        Refused::Unknown => Error::UnknownAlert { alert_id },
+        Refused::Obstacle(detail) => {
+            not_in_state(format!("alert {alert_id} cannot be expected"), detail)
+        }
+        Refused::Failed(error) => error,
+    })
 }
 
 /// Says of a run of the current role, or of any one for a superuser, whether levels begin with it.
+///
+/// # Errors
+/// If they are to begin with a run that is in no series.
 pub fn set_baseline(run_id: i64, is_baseline: bool) -> Result<()> {
-    let sql = "UPDATE bench.runs SET is_baseline = $4 WHERE run_id = $1 AND ($2 OR owner = $3) RETURNING run_id";
+    let obstacle = "SELECT CASE WHEN NOT $4 THEN NULL
+                                WHEN r.state <> 'finished' THEN format('Its state is \"%s\".', r.state)
+                                WHEN r.aborted_clients > 0 THEN 'Clients of it were aborted.'
+                                WHEN r.label IS NULL THEN 'It has no label.'
+                                WHEN r.series IS NULL THEN 'It is in no series.' END
+                      FROM bench.runs r
+                     WHERE r.run_id = $1 AND ($2 OR r.owner = $3) FOR UPDATE";
+    let change = "UPDATE bench.runs SET is_baseline = $4 WHERE run_id = $1";
     let more = vec![is_baseline.into()];
-    change_own(sql, run_id, more, Error::UnknownRun { run_id })
+    change_own(obstacle, change, run_id, more).map_err(|because| match because {
+        Refused::Unknown => Error::UnknownRun { run_id },
+        Refused::Obstacle(detail) => {
+            not_in_state(format!("run {run_id} cannot be a baseline"), detail)
+        }
+        Refused::Failed(error) => error,
+    })
 }
 
-/// Executes a statement that changes the row with that number, its first parameter, if the current role may: it is a
-/// superuser, or the owner, the next two.
-fn change_own(sql: &str, number: i64, more: Vec<DatumWithOid<'_>>, unknown: Error) -> Result<()> {
+/// Why a row was not changed.
+enum Refused {
+    /// There is no row with that number that the current role may change.
+    Unknown,
+    /// What keeps it from being changed, as a sentence.
+    Obstacle(String),
+    /// An error of a statement.
+    Failed(Error),
+}
+
+fn not_in_state(message: String, detail: String) -> Error {
+    let report = Report {
+        detail: Some(detail),
+        ..Report::new(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            message,
+        )
+    };
+    report.into()
+}
+
+/// Executes a statement that changes the row with that number, its first parameter, if a query finds that the current
+/// role may, which is a superuser, or the owner, the next two; and unless the query finds an obstacle.
+fn change_own(
+    obstacle: &str,
+    change: &str,
+    number: i64,
+    more: Vec<DatumWithOid<'_>>,
+) -> std::result::Result<(), Refused> {
     let mut arguments = vec![number.into(), is_superuser().into(), server::role().into()];
     arguments.extend(more);
-    let changed = as_owner(|| {
-        Ok(Spi::connect_mut(|client| {
-            let rows = client.update(sql, None, &arguments)?;
-            Ok::<_, pgrx::spi::Error>(rows.len())
-        })?)
-    })?;
-    match changed {
-        0 => Err(unknown),
-        _ => Ok(()),
+    let looked = as_owner(|| {
+        Spi::connect_mut(|client| {
+            let rows = client.update(obstacle, Some(1), &arguments)?;
+            let found = rows.map(|row| Ok(row.get::<String>(1)?));
+            found.collect::<Result<Vec<Option<String>>>>()
+        })
+    });
+    match looked.map_err(Refused::Failed)?.pop() {
+        None => Err(Refused::Unknown),
+        Some(Some(obstacle)) => Err(Refused::Obstacle(obstacle)),
+        Some(None) => {
+            as_owner(|| Ok(Spi::run_with_args(change, &arguments)?)).map_err(Refused::Failed)
+        }
     }
 }

@@ -193,6 +193,11 @@ pub fn begin(job: &Job, owner: u32) -> Result<(Row, bool)> {
     Ok((row, may))
 }
 
+/// Releases the lock of a job before this process exits: its next run need not wait for that.
+pub fn release(job: &Job) -> Result<()> {
+    transaction(|| Object::Job(job.job_id).unlock(InTransaction::current()?))
+}
+
 /// Stores a run of a job that could not begin, in the current transaction.
 pub fn fail(job: &Job, message: &str) -> Result<Row> {
     let owner = session::role().to_u32();

@@ -24,6 +24,9 @@ CREATE TABLE bench.alerts (
     state_at    timestamptz, -- time of the last call of bench.acknowledge
     comment     text -- comment of bench.acknowledge
 );
+/* A change raises one alert, whichever jobs make runs with its label, and whenever they do. */
+CREATE UNIQUE INDEX ON bench.alerts (owner, changed_at, hashtextextended(label, 0), hashtextextended(series, 0))
+    WHERE changed_at IS NOT NULL;
 COMMENT ON TABLE bench.alerts IS 'changes of the figures of jobs, repeated failures, and gaps; each role sees its own';
 
 ALTER TABLE bench.alerts ENABLE ROW LEVEL SECURITY;
@@ -62,7 +65,7 @@ AS $$
                       FROM bench.runs r WHERE (r.run_id = ANY ($3) OR r.set_id = $7) AND r.label IS NOT NULL GROUP BY r.label) l,
            LATERAL bench.changes(l.label, $5, $6) c
      WHERE c.series = ANY (l.series) AND c.found_at > coalesce(e.finished_at, t.started_at)
-           /* A worker that was terminated may have raised it. */
+           /* Another job, or a worker that was terminated, may have raised it. Of two at once, the index lets one do so. */
        AND NOT EXISTS (SELECT FROM bench.alerts a WHERE a.owner = t.owner AND a.label = l.label AND a.series = c.series
                                                     AND a.changed_at = c.changed_at)
     UNION ALL

@@ -91,14 +91,15 @@ fn perform(segment: &'static Segment, job: &jobs::Job, owner: u32) -> Result<()>
     });
     show(header, "storing its row");
     jobs::update(row, &made)?;
-    for alert in raised {
-        alert.warn(job);
-        if let Some(statement) = &job.on_alert {
+    raised.iter().for_each(|alert| alert.warn(job));
+    match &job.on_alert {
+        Some(statement) if !raised.is_empty() => {
+            jobs::release(job)?;
             show(header, "executing on_alert");
-            alert.answer(statement)?;
+            alerts::answer(&raised, statement)
         }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Makes the runs of a job, as often as it says, and again while the night is suspect.

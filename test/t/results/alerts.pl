@@ -106,6 +106,60 @@ is($answer->(), 'acknowledged|I see|t', 'its owner acknowledges it');
 sql("SELECT bench.acknowledge(1, 'fixed')");
 is($answer->(), 'fixed|I see|t', 'or a superuser');
 
+# A worker with several alerts: the log has all of them, and each statement a new session. One that catches its timeout
+# ends with the worker, and its error is stored.
+sql(<<'SQL');
+CREATE ROLE helper;
+GRANT helper TO tester;
+GRANT INSERT ON told TO helper;
+CREATE FUNCTION stubborn() RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+    LOOP
+        BEGIN
+            PERFORM pg_sleep(600);
+        EXCEPTION WHEN query_canceled THEN NULL;
+        END;
+    END LOOP;
+END
+$$;
+CREATE FUNCTION leave_traces() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    found text := concat_ws(' ', current_user, current_setting('work_mem'), current_setting('application_name'));
+BEGIN
+    SET ROLE helper;
+    SET work_mem = '123 kB';
+    SET application_name = 'other';
+    RETURN found;
+END
+$$;
+CREATE TABLE traces (alert_id bigint, found text);
+GRANT SELECT, INSERT ON traces TO PUBLIC;
+SQL
+my $two = sub {
+	my ($job, $on_alert) = @_;
+	scheduled($job, '0 * * * *', '{"sql": "SELECT 1 / 0", "transactions": 1}', "on_alert => '$on_alert'");
+	end_of($job);
+	# The second failure, long after a time at which it was due.
+	sql(<<"SQL");
+UPDATE bench.jobs SET scheduled_at = scheduled_at - interval '5 h' WHERE job_name = '$job';
+UPDATE bench.job_runs SET started_at = started_at - interval '4 h', finished_at = finished_at - interval '4 h' WHERE job_name = '$job';
+SQL
+	end_of($job);
+};
+$two->('twice', 'INSERT INTO public.traces VALUES ($1, public.leave_traces())');
+is(sql("SELECT string_agg(kind || ' ' || coalesce(on_alert_error, 'none'), ', ' ORDER BY kind) FROM bench.alerts WHERE job_name = 'twice'"),
+	'failing none, gap none', 'two alerts of a worker');
+is(sql('SELECT string_agg(DISTINCT found, $$; $$), count(*) FROM traces'), 'tester 4MB pg_selfbench|2', 'each statement has a new session');
+my $log_size = -s $node->logfile;
+sql("ALTER ROLE tester SET statement_timeout = '1 s'");
+$two->('stubborn', 'SELECT public.stubborn()');
+sql('ALTER ROLE tester RESET statement_timeout');
+is(sql("SELECT string_agg(on_alert_error, '; ') FROM bench.alerts WHERE job_name = 'stubborn'"),
+	join('; ', ('the worker of the job was terminated before the statement had ended') x 2), 'a statement that catches its timeout');
+my $log = substr(slurp_file($node->logfile), $log_size);
+my @told = $log =~ /WARNING:  job "stubborn": alert \d+: (first|the job)/g;
+is("@{[ sort @told ]}", 'first the job', 'the log has both alerts');
+
 # What is expected, is a baseline.
 my $states = sub { return sql("SELECT string_agg(state || ' ' || n, ', ' ORDER BY first)
 	FROM (SELECT state, count(*) AS n, min(started_at) AS first FROM bench.trend('nightly') GROUP BY state) s", 'tester') };
@@ -118,7 +172,7 @@ is($changes->(), 0, 'without a change');
 is(sql('SELECT round(min(level)) || $$ $$ || round(max(level)) FROM bench.trend($$nightly$$)'), '501 1001', 'and with another level');
 sql("SELECT bench.acknowledge(1, 'open')", 'tester');
 is($changes->(), 1, 'until it is not expected');
-my $first = sql('SELECT runs_after[1] FROM bench.alerts');
+my $first = sql('SELECT runs_after[1] FROM bench.alerts WHERE alert_id = 1');
 like(error("SELECT bench.set_baseline($first)", 'other'), qr/42704: run $first does not exist/, 'a run of another role');
 sql("SELECT bench.set_baseline($first)", 'tester');
 is($states->(), 'no history 10, ok 24', 'a baseline by hand');
@@ -143,6 +197,26 @@ $nights_of_set->(21, 30, "CASE WHEN arm = 'a' THEN 1000 ELSE 500 + n % 3 END", "
 is(end_of('arms'), 'finished', 'ten nights later');
 is(sql("SELECT split_part(series, ':', 1), kind, figure, job_run_id = (SELECT max(job_run_id) FROM bench.job_runs) FROM bench.alerts WHERE label = 'arms'"),
 	'comparison, b / a|slower|tps|t', 'the arm raises an alert');
+
+# Two jobs that find a change at the same time raise one alert: the second insertion waits for the first.
+my $copy = "INSERT INTO bench.alerts SELECT (jsonb_populate_record(a, '{\"alert_id\": 1000000, \"job_name\": \"other\"}')).* FROM bench.alerts a WHERE label = 'arms' AND kind = 'slower'";
+like(error($copy), qr/23505: duplicate key value/, 'a change raises one alert, whatever the job');
+
+# Expectations that make no level.
+my $no_change = sql("SELECT min(alert_id) FROM bench.alerts WHERE kind = 'failing'");
+like(error("SELECT bench.acknowledge($no_change, 'expected')"),
+	qr/55000: alert $no_change cannot be expected\nDETAIL:  Its kind is "failing"; only a change makes a new level\./, 'a failure cannot be expected');
+sql("UPDATE bench.alerts SET runs_after = '{987654}' WHERE label = 'arms'");
+like(error("SELECT bench.acknowledge(alert_id, 'expected') FROM bench.alerts WHERE label = 'arms'"),
+	qr/55000: alert \d+ cannot be expected\nDETAIL:  Run 987654, the first one of the new level, does not exist\./, 'nor a change whose run is gone');
+my %unfit = ("state = 'failed'" => qr/Its state is "failed"/, "state = 'finished' AND label IS NULL" => qr/It has no label/);
+sql("SELECT FROM bench.run(sql => 'SELECT 1', transactions => 1)", 'tester');
+foreach my $of (sort keys %unfit)
+{
+	my $run = sql("SELECT max(run_id) FROM bench.runs WHERE $of");
+	like(error("SELECT bench.set_baseline($run)"), qr/55000: run $run cannot be a baseline\nDETAIL:  $unfit{$of}/, "no baseline: $of");
+	is(error("SELECT bench.set_baseline($run, false)"), '', 'but it can cease to be one');
+}
 
 # Failures.
 my $failing = '{"sql": "SELECT 1 / 0", "transactions": 1}';
@@ -198,7 +272,8 @@ is(sql($gaps), 'gap|t', 'there was none');
 # Statements that cannot be executed are refused.
 my %wrong = (
 	'SELEC' => qr/42601: syntax error/,
-	'' => qr/22023: invalid value for option "on_alert": ""\nDETAIL:  One statement\./,
+	'' => qr/22023: invalid value for option "on_alert": ""\nDETAIL:  One statement: SELECT, INSERT, UPDATE, DELETE, MERGE or CALL\./,
+	(map { $_ => qr/22023: invalid value for option "on_alert"/ } 'COMMIT', 'BEGIN', 'COPY told TO STDOUT', 'VACUUM', 'LISTEN x', 'DO $$BEGIN COMMIT; END$$'),
 	'SELECT 1; SELECT 2' => qr/22023: invalid value for option "on_alert"/,
 	'SELECT $2' => qr/42P02: there is no parameter \$2/,
 	'INSERT INTO missing VALUES ($1)' => qr/42P01: relation "missing" does not exist/);
