@@ -160,13 +160,14 @@ pub fn duration(option: &'static str, interval: &Interval, zero: bool) -> Result
     Ok(us as i64)
 }
 
-/// An age: an interval that is not negative.
+/// An age: an interval that is not negative, and that can be subtracted from the current time.
 pub fn age(option: &'static str, interval: Interval) -> Result<Interval> {
-    if microseconds(&interval) < 0 {
+    const MOST_US: i128 = 5000 * 360 * 86_400 * US_PER_SECOND as i128;
+    if !(0..=MOST_US).contains(&microseconds(&interval)) {
         return Err(invalid(
             option,
             interval_text(&interval),
-            "An interval that is not negative.",
+            "An interval from 0 to 5000 years.",
         ));
     }
     Ok(interval)

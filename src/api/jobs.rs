@@ -59,7 +59,14 @@ impl Work {
             .filter(|object| object.len() == 1)
             .and_then(|object| object.iter().next());
         fn below<T: Options>(name: &str, options: &Value) -> Result<T> {
-            T::from_json(options).map_err(|error| error.within(name))
+            T::from_json(options).map_err(|error| {
+                let mut report = error.within(name).report();
+                if matches!(error, Error::UnknownOption { nearest: None, .. }) {
+                    let function = if name == "pgio" { "run_pgio" } else { name };
+                    report.hint = Some(format!("Options are those of bench.{function}."));
+                }
+                report.into()
+            })
         }
         Ok(match only.map(|(name, options)| (name.as_str(), options)) {
             Some((name @ "compare", options)) => Work::Compare(below(name, options)?),
@@ -209,7 +216,7 @@ fn schedule(call: Call<'_>) -> Scheduled {
         job.figures
             .iter()
             .flatten()
-            .try_for_each(|figure| require_figure(figure))?;
+            .try_for_each(|figure| require_figure("figures", figure))?;
         if work.is_set() && repeats > 1 {
             return Err(Error::OptionConflict {
                 message: "a job that makes a set cannot repeat it".into(),

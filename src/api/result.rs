@@ -5,6 +5,7 @@ use super::live;
 use super::warnings::notice;
 use crate::backend::aggregate;
 use crate::backend::call::{Call, OrRaiseIn};
+use crate::backend::transaction::can_end_transaction;
 use crate::check::{self, Ids, age, argument, in_range};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::delete::{self, Deletion};
@@ -153,10 +154,15 @@ fn delete_runs(
     TableIterator::new(deleted)
 }
 
-/// Deletes or thins some runs that `bench.prune` is to; false if there are none.
+/// The runs that `bench.prune` prunes, by transaction, and whether it deletes them.
 #[pg_extern(sql = false)]
-fn prune_some(call: Call<'_>) -> bool {
+fn prunable(
+    call: Call<'_>,
+) -> TableIterator<'static, (name!(run_ids, Vec<i64>), name!(deletes, bool))> {
     (|| {
+        if !can_end_transaction() {
+            return Err(Error::TransactionCannotEnd);
+        }
         let (older_than, keep_per_label) = call.read(|arguments| {
             Ok((
                 arguments.take::<Option<Interval>>("older_than")?,
@@ -166,10 +172,38 @@ fn prune_some(call: Call<'_>) -> bool {
         server::require_writable_transaction("prune runs")?;
         let older_than = age("older_than", argument("older_than", older_than)?)?;
         let keep_per_label = argument("keep_per_label", keep_per_label)?;
-        delete::prune(
-            older_than,
-            in_range("keep_per_label", keep_per_label, 0, i32::MAX)?,
-        )
+        let keep_per_label = in_range("keep_per_label", keep_per_label, 0, i32::MAX)?;
+        delete::prunable(older_than, keep_per_label).map(TableIterator::new)
+    })()
+    .or_raise_in(&call)
+}
+
+/// Prunes some of these runs.
+#[pg_extern(sql = false)]
+fn prune_some(call: Call<'_>) {
+    (|| {
+        let (older_than, run_ids, deletes) = call.read(|arguments| {
+            Ok((
+                arguments.take::<Option<Interval>>("older_than")?,
+                arguments.take::<Option<Ids>>("run_ids")?,
+                arguments.take::<bool>("deletes")?,
+            ))
+        })?;
+        server::require_writable_transaction("prune runs")?;
+        let older_than = age("older_than", argument("older_than", older_than)?)?;
+        let run_ids = check::ids("run_ids", &argument("run_ids", run_ids)?)?;
+        delete::prune(older_than, run_ids, deletes)
+    })()
+    .or_raise_in(&call)
+}
+
+/// Deletes runs of jobs that have made nothing, or of which all is deleted.
+#[pg_extern(sql = false)]
+fn prune_job_runs(call: Call<'_>) {
+    (|| {
+        let older_than = call.read(|arguments| arguments.take::<Option<Interval>>("older_than"))?;
+        server::require_writable_transaction("prune runs")?;
+        delete::prune_job_runs(age("older_than", argument("older_than", older_than)?)?)
     })()
     .or_raise_in(&call)
 }

@@ -37,8 +37,8 @@ const FIGURES: [(&str, Better); 22] = [
 ];
 
 /// Fails unless trends have such a figure.
-pub(super) fn require_figure(figure: &str) -> Result<()> {
-    one_of("figure", figure, FIGURES).map(drop)
+pub(super) fn require_figure(option: &'static str, figure: &str) -> Result<()> {
+    one_of(option, figure, FIGURES).map(drop)
 }
 
 /// Fails unless a change by that fraction can count.
@@ -50,7 +50,7 @@ pub(super) fn require_least_change(least_change: f64) -> Result<f64> {
 #[pg_extern(sql = false)]
 fn require_trend(label: Option<&str>, figure: Option<&str>, least_change: Option<f64>) {
     (|| {
-        require_figure(argument("figure", figure)?)?;
+        require_figure("figure", argument("figure", figure)?)?;
         require_least_change(argument("least_change", least_change)?)?;
         let label = argument("label", label)?;
         let sql = "SELECT EXISTS (SELECT FROM bench.runs WHERE label = $1)";

@@ -57,6 +57,12 @@ pub fn is_in_block() -> bool {
     unsafe { pg_sys::IsTransactionBlock() }
 }
 
+/// Whether the procedure that calls this function may end its transaction.
+pub fn can_end_transaction() -> bool {
+    // SAFETY: reads the state of SPI in this process.
+    unsafe { pg_sys::SPI_inside_nonatomic_context() }
+}
+
 /// Whether the session's transaction has changed something.
 pub fn has_written() -> bool {
     // SAFETY: plain variables of this session.

@@ -119,6 +119,9 @@ pub enum Error {
         /// Whether it is a limit of runs in progress.
         runs: bool,
     },
+    /// A procedure that commits is called where it cannot.
+    #[error("bench.prune cannot be called in a transaction block or a function")]
+    TransactionCannotEnd,
     /// Figures of single commands would take too much shared memory.
     #[error(
         "option \"per_statement\" needs {megabytes} MB of shared memory for {commands} commands \
@@ -346,6 +349,7 @@ impl Error {
             Error::UndefinedVariables { .. } => Sqlstate::ERRCODE_UNDEFINED_PARAMETER,
             Error::WorkerSlots { .. } => Sqlstate::ERRCODE_INSUFFICIENT_RESOURCES,
             Error::LimitExceeded { .. } => Sqlstate::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+            Error::TransactionCannotEnd => Sqlstate::ERRCODE_ACTIVE_SQL_TRANSACTION,
             Error::CommandHistograms { .. } => Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Error::CounterMemory { .. } => Sqlstate::ERRCODE_OUT_OF_MEMORY,
             Error::Connections { .. } => Sqlstate::ERRCODE_TOO_MANY_CONNECTIONS,
@@ -530,14 +534,16 @@ impl Error {
             Error::CounterMemory { .. } => {
                 Some("Use fewer scripts or clients, or fewer workers in mode libpq.".into())
             }
-            Error::LimitExceeded { setting, runs, .. } => Some(format!(
-                "{}A superuser, or a role with the SET privilege on the parameter, can change it: ALTER ROLE ... SET \
-                 {setting}, ALTER DATABASE ... SET, or the configuration file.",
-                match runs {
-                    true => "Wait until a run has ended, or cancel one with bench.cancel. ",
-                    false => "",
-                }
+            Error::LimitExceeded { runs: true, .. } => {
+                Some("Wait until a run has ended, or cancel one with bench.cancel.".into())
+            }
+            Error::LimitExceeded { setting, .. } => Some(format!(
+                "A superuser, or a role with the SET privilege on the parameter, can change it: ALTER ROLE ... SET \
+                 {setting}, ALTER DATABASE ... SET, or the configuration file."
             )),
+            Error::TransactionCannotEnd => {
+                Some("It commits after each 100 runs. Send CALL bench.prune as a statement of its own.".into())
+            }
             Error::CommandHistograms { .. } => Some(
                 "Use fewer scripts or clients, or fewer workers in mode libpq, or leave the option \
                  out."

@@ -5,6 +5,7 @@ use crate::security::{as_owner, is_superuser};
 use crate::server;
 use pgrx::datum::Interval;
 use pgrx::prelude::*;
+use pgrx::spi::SpiHeapTupleData;
 
 /// Runs to be deleted: those that match all given criteria.
 pub struct Deletion {
@@ -52,63 +53,102 @@ impl Deletion {
     }
 }
 
-/// Number of runs that are pruned at once.
-const AT_ONCE: i64 = 100;
+/// Number of runs that are pruned at once, or a set.
+const AT_ONCE: i32 = 100;
 
-/// Runs of the current role, or of all for a superuser, that are old enough to be pruned. Baselines stay, and runs of
-/// open alerts.
-const OLD: &str = "($1 OR r.owner = $2) AND r.created_at < now() - $3 AND r.state NOT IN ('starting', 'running')
-                   AND NOT r.is_baseline
-                   AND r.run_id NOT IN (SELECT unnest(a.runs_before || a.runs_after) FROM bench.alerts a WHERE a.state = 'open')";
+/// Whether a run can be pruned, if its set can: it is older than `$3`, not in progress, no baseline, and of no open alert.
+const IS_OLD: &str = "(r.created_at < now() - $3 AND r.state NOT IN ('starting', 'running') AND NOT r.is_baseline
+                       AND NOT EXISTS (SELECT FROM bench.alerts a, unnest(a.runs_before || a.runs_after) u (run_id)
+                                        WHERE a.state = 'open' AND u.run_id = r.run_id))";
+/// Whether a set is in progress.
+const IN_PROGRESS: &str =
+    "EXISTS (SELECT FROM bench.sets s WHERE s.set_id = r.set_id AND s.state = 'running'
+                                      AND bench_internal.is_locked('sets', s.set_id))";
 
-/// Deletes some runs that are older and not among the newest of their label, or else the details of some older runs, in
-/// the current transaction; false if there are none, and runs of jobs that have made none have been deleted.
-pub fn prune(older_than: Interval, keep_per_label: i32) -> Result<bool> {
-    let (superuser, role) = (is_superuser(), server::role());
-    let find = |sql: String, more: Option<i32>| {
-        as_owner(|| {
-            Spi::connect(|client| {
-                let mut arguments = vec![superuser.into(), role.into(), older_than.into()];
-                arguments.extend(more.map(Into::into));
-                let rows = client.select(&sql, Some(AT_ONCE), &arguments)?;
-                rows.map(|row| Ok(row.get::<i64>(1)?.unwrap_or_default()))
-                    .collect::<Result<Vec<i64>>>()
-            })
+/// Runs of the current role, or of all for a superuser, that can be pruned, in the order in which they are to be: those
+/// of each element in a transaction, and whether they are deleted, because they are not among the newest of their label,
+/// or lose their details. A set is pruned as a whole, and counts as one run.
+pub fn prunable(older_than: Interval, keep_per_label: i32) -> Result<Vec<(Vec<i64>, bool)>> {
+    let sql = format!(
+        "WITH runs AS (
+             SELECT r.run_id, r.owner, r.label, r.set_id, r.thinned_at IS NULL AS is_detailed, {IS_OLD} AS is_old
+               FROM bench.runs r WHERE $1 OR r.owner = $2),
+         units AS (
+             SELECT min(r.run_id) AS first, (array_agg(r.owner))[1] AS owner, (array_agg(r.label))[1] AS label, r.set_id,
+                    array_agg(r.run_id) AS run_ids, bool_and(r.is_old) AS is_old, bool_or(r.is_detailed) AS is_detailed
+               FROM runs r GROUP BY r.set_id, CASE WHEN r.set_id IS NULL THEN r.run_id END),
+         placed AS (
+             SELECT u.*, row_number() OVER (PARTITION BY u.owner, u.label ORDER BY u.first DESC) > $4 AS is_surplus
+               FROM units u),
+         due AS (
+             SELECT r.*, (sum(cardinality(r.run_ids)) OVER (PARTITION BY r.is_surplus ORDER BY r.first)
+                          - cardinality(r.run_ids)) / {AT_ONCE} AS number
+               FROM placed r WHERE r.is_old AND (r.is_surplus OR r.is_detailed) AND NOT {IN_PROGRESS})
+         SELECT array_agg(u.run_id ORDER BY u.run_id), d.is_surplus FROM due d, unnest(d.run_ids) u (run_id)
+          GROUP BY d.is_surplus, d.number ORDER BY d.is_surplus DESC, d.number"
+    );
+    let arguments = [
+        is_superuser().into(),
+        server::role().into(),
+        older_than.into(),
+        keep_per_label.into(),
+    ];
+    as_owner(|| {
+        Spi::connect(|client| {
+            let rows = client.select(&sql, None, &arguments)?;
+            let part = |row: SpiHeapTupleData| -> Result<(Vec<i64>, bool)> {
+                let run_ids = row.get::<Vec<i64>>(1)?.unwrap_or_default();
+                Ok((run_ids, row.get::<bool>(2)? == Some(true)))
+            };
+            rows.map(part).collect()
         })
-    };
-    // The runs of a set have one place.
-    let surplus = format!(
-        "SELECT r.run_id
-           FROM (SELECT r.*, dense_rank() OVER (PARTITION BY r.owner, r.label ORDER BY r.unit DESC) AS place
-                   FROM (SELECT r.*, CASE WHEN r.set_id IS NULL THEN r.run_id
-                                          ELSE min(r.run_id) OVER (PARTITION BY r.set_id) END AS unit
-                           FROM (SELECT run_id, owner, label, set_id, created_at, state, is_baseline FROM bench.runs) r) r) r
-          WHERE r.place > $4 AND {OLD}
-          ORDER BY r.run_id"
+    })
+}
+
+/// Deletes those of these runs that can still be pruned, or their details, in the current transaction.
+pub fn prune(older_than: Interval, run_ids: Vec<i64>, deletes: bool) -> Result<()> {
+    let sql = format!(
+        "SELECT r.run_id FROM bench.runs r
+          WHERE ($1 OR r.owner = $2) AND r.run_id = ANY ($4) AND {IS_OLD} AND NOT {IN_PROGRESS}
+            AND NOT EXISTS (SELECT FROM (SELECT o.* FROM bench.runs o WHERE o.set_id = r.set_id OFFSET 0) r WHERE NOT {IS_OLD})
+          ORDER BY r.run_id FOR UPDATE"
     );
-    let run_ids = find(surplus, Some(keep_per_label))?;
-    if !run_ids.is_empty() {
-        return delete(run_ids).map(|_| true);
+    let arguments = [
+        is_superuser().into(),
+        server::role().into(),
+        older_than.into(),
+        run_ids.into(),
+    ];
+    let run_ids = as_owner(|| {
+        Spi::connect_mut(|client| {
+            let rows = client.update(&sql, None, &arguments)?;
+            let run_id = |row: SpiHeapTupleData| Ok(row.get::<i64>(1)?.unwrap_or_default());
+            rows.map(run_id).collect::<Result<Vec<i64>>>()
+        })
+    })?;
+    match deletes {
+        true => delete(run_ids).map(drop),
+        false => {
+            let sql = "SELECT bench_internal.thin_runs($1)";
+            as_owner(|| Ok(Spi::run_with_args(sql, &[run_ids.into()])?))
+        }
     }
-    let detailed = format!(
-        "SELECT r.run_id FROM bench.runs r WHERE r.thinned_at IS NULL AND {OLD} ORDER BY r.run_id"
-    );
-    let run_ids = find(detailed, None)?;
-    if !run_ids.is_empty() {
-        let sql = "SELECT bench_internal.thin_runs($1)";
-        as_owner(|| Ok(Spi::run_with_args(sql, &[run_ids.into()])?))?;
-        return Ok(true);
-    }
-    // The last one of a job says when it ran.
+}
+
+/// Deletes old runs of jobs of which no run is left, but the last one of each job, which says when it ran.
+pub fn prune_job_runs(older_than: Interval) -> Result<()> {
     let sql = "DELETE FROM bench.job_runs j
                 WHERE ($1 OR j.owner = $2) AND j.started_at < now() - $3 AND j.state <> 'running'
                   AND NOT EXISTS (SELECT FROM bench.runs r WHERE r.run_id = ANY (j.run_ids))
                   AND NOT EXISTS (SELECT FROM bench.sets s WHERE s.set_id = j.set_id)
                   AND EXISTS (SELECT FROM bench.job_runs l
                                WHERE l.owner = j.owner AND l.job_name = j.job_name AND l.job_run_id > j.job_run_id)";
-    let arguments = [superuser.into(), role.into(), older_than.into()];
-    as_owner(|| Ok(Spi::run_with_args(sql, &arguments)?))?;
-    Ok(false)
+    let arguments = [
+        is_superuser().into(),
+        server::role().into(),
+        older_than.into(),
+    ];
+    as_owner(|| Ok(Spi::run_with_args(sql, &arguments)?))
 }
 
 /// Deletes these runs, and sets of which no run is left: number, label and state of each run.

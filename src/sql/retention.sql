@@ -12,10 +12,13 @@ BEGIN
     DELETE FROM bench.transactions t WHERE t.run_id = ANY ($1);
     DELETE FROM bench.run_intervals i WHERE i.run_id = ANY ($1);
     DELETE FROM bench.run_stacks s WHERE s.run_id = ANY ($1);
-    SELECT string_agg(quote_ident(a.attname), ', ') AS names, string_agg(format('sum(%I)', a.attname), ', ') AS sums INTO part
-      FROM pg_attribute a
+    /* Numbers at the end of an interval are int. */
+    SELECT string_agg(quote_ident(a.attname), ', ') AS names, string_agg(format('%s(%I)', t.aggregate, a.attname), ', ') AS sums
+      INTO part
+      FROM pg_attribute a JOIN (VALUES ('bigint'::regtype, 'sum'), ('int', 'max'), ('boolean', 'bool_or')) t (type, aggregate)
+                            ON a.atttypid = t.type
      WHERE a.attrelid = 'bench.run_server_intervals'::regclass AND a.attnum > 0 AND NOT a.attisdropped
-       AND a.atttypid = 'bigint'::regtype AND a.attname <> 'run_id';
+       AND a.attname NOT IN ('run_id', 'interval_no');
     EXECUTE format('WITH d AS (DELETE FROM bench.run_server_intervals WHERE run_id = ANY ($1) RETURNING *)
                     INSERT INTO bench.run_server_intervals (run_id, interval_no, begins_s, seconds, %s)
                     SELECT run_id, 0, min(begins_s), sum(seconds), %s FROM d GROUP BY run_id', part.names, part.sums)
@@ -43,9 +46,19 @@ BEGIN
 END
 $$;
 
-/* Deletes or thins some runs that bench.prune is to; false if there are none, and old runs of jobs have been deleted. */
-CREATE FUNCTION bench_internal.prune_some(older_than bench.span, keep_per_label int) RETURNS boolean
+/* The runs that bench.prune prunes, those of each row in a transaction, and whether it deletes or thins them. */
+CREATE FUNCTION bench_internal.prunable(
+    older_than bench.span, keep_per_label int, OUT run_ids bigint[], OUT deletes boolean
+) RETURNS SETOF record
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'prunable_wrapper';
+
+/* Deletes or thins those of them that are still prunable. */
+CREATE FUNCTION bench_internal.prune_some(older_than bench.span, run_ids bench.ids, deletes boolean) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'prune_some_wrapper';
+
+/* Deletes old runs of jobs of which nothing is left. */
+CREATE FUNCTION bench_internal.prune_job_runs(older_than bench.span) RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'prune_job_runs_wrapper';
 
 /* A procedure that commits cannot set search_path: it calls functions by their schema alone. */
 CREATE PROCEDURE bench.prune(
@@ -54,10 +67,14 @@ CREATE PROCEDURE bench.prune(
 )
 LANGUAGE plpgsql
 AS $$
+DECLARE
+    part record;
 BEGIN
-    WHILE bench_internal.prune_some($1, $2) LOOP
+    FOR part IN SELECT p.run_ids, p.deletes FROM bench_internal.prunable($1, $2) p LOOP
+        PERFORM bench_internal.prune_some($1, part.run_ids, part.deletes);
         COMMIT;
     END LOOP;
+    PERFORM bench_internal.prune_job_runs($1);
 END
 $$;
 COMMENT ON PROCEDURE bench.prune IS 'delete old runs beyond a number for each label, and intervals, histograms, stacks and logs of other old runs; commits after each 100';

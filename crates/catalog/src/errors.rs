@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// SQLSTATEs by their names in the server.
-const SQLSTATES: [(&str, &str); 30] = [
+const SQLSTATES: [(&str, &str); 31] = [
+    ("ACTIVE_SQL_TRANSACTION", "25001"),
     ("ASSERT_FAILURE", "P0004"),
     ("CANT_CHANGE_RUNTIME_PARAM", "55P02"),
     ("CHARACTER_NOT_IN_REPERTOIRE", "22021"),

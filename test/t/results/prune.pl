@@ -55,6 +55,7 @@ copies($runs[0], 'year', 365, tps => '(CASE WHEN n <= 200 THEN 1000 ELSE 800 END
 copies($runs[0], 'many', 30, tps => '1000 + n % 5');
 sql("UPDATE bench.runs SET created_at = created_at - interval '100 days' WHERE run_id <> $young");
 
+sql("UPDATE bench.run_server_intervals SET checkpoint_begun = (interval_no = 0) WHERE run_id = $runs[0]");
 # What stays: the trends, and what bench.changes compares.
 my $list = join ',', @runs;
 my @figures = qw(tps latency_avg_ms latency_p99_ms cpu_us_per_transaction wal_bytes_per_transaction);
@@ -76,7 +77,11 @@ like(error('CALL bench.prune(NULL)'), qr/22004: older_than must not be null/, 'n
 like(error("CALL bench.prune('1 day', NULL)"), qr/22004: keep_per_label must not be null/, 'no number');
 like(error("CALL bench.prune('-1 day')"), qr/22023: invalid value for option "older_than"/, 'a negative age');
 like(error("CALL bench.prune('1 day', -1)"), qr/22023: invalid value for option "keep_per_label": -1/, 'a negative number');
-like(error("BEGIN; CALL bench.prune('90 days'); COMMIT"), qr/2D000: invalid transaction termination/, 'it commits, which a transaction block does not allow');
+like(error("CALL bench.prune('100000 years')"), qr/22023: invalid value for option "older_than": "?100000 years"?\nDETAIL:  An interval from 0 to 5000 years\./, 'an age before all time');
+my $alone = qr/25001: bench\.prune cannot be called in a transaction block or a function\nHINT:  It commits after each 100 runs\./;
+like(error("BEGIN; CALL bench.prune('90 days'); COMMIT"), $alone, 'it commits, which a transaction block does not allow');
+sql("CREATE FUNCTION pruning() RETURNS void LANGUAGE plpgsql AS 'BEGIN CALL bench.prune(''90 days''); END'");
+like(error("SELECT pruning()"), $alone, 'nor a function');
 is(sql('SELECT count(*) FROM bench.runs WHERE thinned_at IS NOT NULL'), 0, 'nothing is done then');
 like(sql("SELECT DISTINCT prune FROM bench.storage WHERE table_name IN ('runs', 'run_waits')"), qr/^CALL bench\.prune\(older_than => '90 days'\)$/, 'bench.storage proposes it');
 
@@ -95,6 +100,9 @@ SELECT (SELECT count(*) FROM bench.run_intervals WHERE run_id <> $young), (SELEC
          + (SELECT count(read_histogram) FROM bench.pgio_runs) + (SELECT count(select_histogram) FROM bench.pgio_sessions)
 SQL
 is(sql("SELECT max(n) FROM (SELECT count(*) AS n FROM bench.run_server_intervals WHERE run_id <> $young GROUP BY run_id) i"), 1, 'what the server did is one interval');
+is(sql("SELECT checkpoint_begun FROM bench.run_server_intervals WHERE run_id = $runs[0]"), 't', 'with whether there was a checkpoint');
+is(sql("SELECT severity, evidence ~ '^bench.prune deleted its intervals on 2' FROM bench.advice($runs[0]) WHERE finding = 'findings in the course of the run are not known any more'"),
+	'note|t', 'advice says what is missing');
 is(sql("SELECT max(interval_no) FROM bench.run_waits WHERE run_id <> $young"), 0, 'as waits are');
 my $after = $values->();
 is($after->{$_}, $before->{$_}, "as before: $_") foreach sort keys %kept;
@@ -131,6 +139,33 @@ is(sql("SELECT count(*), count(DISTINCT set_id), (SELECT count(*) FROM bench.set
 is(sql("SELECT run_id FROM bench.runs WHERE run_id = $theirs"), $theirs, 'each role has its newest runs');
 sql("CALL bench.prune('90 days', 0)", 'tester');
 is(sql("SELECT count(*) FILTER (WHERE owner = 'tester'::regrole), count(*) > 0 FROM bench.runs"), '0|t', 'a role deletes its own runs');
+
+# A set is pruned as a whole: not with a baseline, a run of an open alert, or a run that is not old enough.
+my $compare = sub {
+	sql("SELECT FROM bench.compare('[{\"name\": \"a\"}, {\"name\": \"b\"}]', scripts => 'select-only', repeats => 2, transactions => 5, label => 'whole')");
+	my $set = sql('SELECT max(set_id) FROM bench.sets');
+	sql("UPDATE bench.runs SET created_at = created_at - interval '100 days' WHERE set_id = $set");
+	return $set;
+};
+my @kept = map { $compare->() } 1 .. 3;
+my $gone = $compare->();
+my @first = map { sql("SELECT min(run_id) FROM bench.runs WHERE set_id = $_") } @kept;
+sql(<<"SQL");
+SELECT bench.set_baseline($first[0]);
+INSERT INTO bench.alerts (alert_id, owner, job_name, job_run_id, kind, message, runs_before, runs_after)
+SELECT nextval('bench.alert_id_seq'), current_user::regrole, 'job', 1, 'slower', 'm', '{NULL}', '{$first[1]}';
+UPDATE bench.runs SET created_at = now() WHERE run_id = $first[2];
+SQL
+my $whole = sub { return sql("SELECT string_agg(set_id || ' ' || n || ' ' || thinned, ', ' ORDER BY set_id) FROM (SELECT set_id, count(*) AS n, count(thinned_at) AS thinned FROM bench.runs WHERE label = 'whole' GROUP BY set_id) s") };
+sql("CALL bench.prune('90 days')");
+is($whole->(), join(', ', (map { "$_ 6 0" } @kept), "$gone 6 6"), 'a set is thinned as a whole');
+sql("CALL bench.prune('90 days', 0)");
+is($whole->(), join(', ', map { "$_ 6 0" } @kept), 'and deleted so; an alert with a NULL keeps no other run');
+sql("UPDATE bench.sets SET state = 'running' WHERE set_id = $kept[2]; UPDATE bench.runs SET created_at = '2020-01-01' WHERE set_id = $kept[2]");
+my $locked = sql("SELECT bench_internal.is_locked('sets', $kept[2])");
+is($locked, 'f', 'a set that is not in progress');
+sql("CALL bench.prune('90 days', 0)");
+is($whole->(), join(', ', map { "$_ 6 0" } @kept[0, 1]), 'is pruned when all of its runs are old');
 
 $node->stop;
 done_testing();

@@ -15,7 +15,7 @@ mod setup;
 mod tables;
 mod waits;
 
-use selfbench_model::{Evidence, RunRecord};
+use selfbench_model::{Evidence, Run, RunRecord};
 
 pub use disturbances::disturbances;
 pub(crate) use outcome::violation;
@@ -89,6 +89,7 @@ pub fn advice(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
         return vec![outcome::in_progress(&record.run)];
     }
     let mut all = outcome::findings(record);
+    all.extend(pruned(&record.run));
     all.extend(setup::findings(record, evidence));
     all.extend(waits::findings(evidence));
     all.extend(disturbances(&record.run, &evidence.server));
@@ -98,6 +99,19 @@ pub fn advice(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
     all.extend(tables::findings(record, evidence));
     all.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     all
+}
+
+/// That others cannot be found any more.
+fn pruned(run: &Run) -> Option<Finding> {
+    let at = run.thinned_at.as_ref()?;
+    Some(Finding::note(
+        "findings in the course of the run are not known any more",
+        format!(
+            "bench.prune deleted its intervals on {}",
+            at.get(..10).unwrap_or(at)
+        ),
+        "Column disturbances of bench.runs has what disturbed the run.",
+    ))
 }
 
 /// Whether all scripts of a run are built-in ones, which call no functions of users.
