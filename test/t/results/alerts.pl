@@ -271,7 +271,6 @@ is(sql($gaps), 'gap|t', 'there was none');
 
 # Errors name what was given.
 like(error("SELECT bench.schedule('wrong', '0 3 * * *', '{\"pgio\": {\"xyzzy\": 1}}')"), qr/HINT:  Options are those of bench\.run_pgio\./, 'an unknown option of pgio');
-like(error("SELECT bench.schedule('wrong', '0 3 * * *', '{\"sql\": \"SELECT 1\"}', figures => '{bogus}')"), qr/22023: invalid value for option "figures": "bogus"/, 'an unknown figure');
 
 # Statements that cannot be executed are refused.
 my %wrong = (

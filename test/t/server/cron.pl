@@ -114,7 +114,7 @@ like(scheduled($super, 'wrong', '* * * * *', $_), $wrong{$_}, "refused: $_") for
 like(scheduled($super, 'wrong', 'at night', '{}'), qr/invalid schedule/, 'a schedule that pg_cron refuses');
 like(scheduled($super, 'wrong', '* * * * *', $options{compare}, ', repeats => 2'),
 	qr/a job that makes a set cannot repeat it/, 'a set is not repeated');
-like(scheduled($super, 'wrong', '* * * * *', '{}', ", figures => '{speed}'"), qr/invalid value for option "figure"/, 'a figure that trends do not have');
+like(scheduled($super, 'wrong', '* * * * *', '{}', ", figures => '{speed}'"), qr/invalid value for option "figures"/, 'a figure that trends do not have');
 like(scheduled('other', 'wrong', '* * * * *', '{"scripts": "select-only"}'), qr/permission denied for table pgbench_branches/, 'tables that are not the role\'s');
 like(scheduled($super, 'wrong', '* * * * *', '{"pgio": {"tables": 1}}'), qr/"pgio1" does not exist/, 'tables that do not exist');
 my (undef, undef, $missing) = $node->psql('postgres',
