@@ -93,6 +93,9 @@ ALTER FUNCTION tester.as_free() OWNER TO free;
 SQL
 like(error("SET ROLE free; SELECT run_id FROM bench.run(sql => '$within', transactions => 1)", 'tester'), $refused_within, 'a script that makes a run');
 like(error("SET ROLE free; SELECT run_id FROM bench.run(sql => 'SELECT 1', setup => '$within', transactions => 1)", 'tester'), $refused_within, 'a setup that does');
+sql('GRANT postgres TO tester');
+like(error("SET ROLE postgres; SELECT run_id FROM bench.run(sql => '$within', transactions => 1, client_process => 'backend')", 'tester'), $refused_within, 'a script in a backend');
+sql('REVOKE postgres FROM tester');
 like(error('SELECT tester.as_free()', 'tester'), $refused_within, "a function of another role that does");
 sql("SELECT FROM bench.schedule('within', '0 3 * * *', '{\"sql\": \"SELECT 1\", \"clients\": 3, \"transactions\": 1}', confirm => 0)", 'free');
 sql("SET ROLE free; SELECT bench.run_job('within')", 'tester');
