@@ -87,7 +87,8 @@ pub fn set(
 pub fn is_valid(name: &CStr, value: &CStr) -> bool {
     let (name, value) = (name.as_ptr(), value.as_ptr());
     let (context, action) = (GucContext::PGC_SUSET, GucAction::GUC_ACTION_SET);
-    let (source, level) = (pg_sys::GucSource::PGC_S_SESSION, PgLogLevel::DEBUG5 as i32);
+    // A source that needs no role: a worker has none before it connects.
+    let (source, level) = (pg_sys::GucSource::PGC_S_FILE, PgLogLevel::DEBUG5 as i32);
     // SAFETY: both texts end in a zero byte; nothing is changed.
     0 != unsafe {
         pg_sys::set_config_option(name, value, context, source, action, false, level, false)
