@@ -34,7 +34,10 @@ fn every_row_has_the_columns_of_its_table() {
     };
     let histogram = ["histogram"];
     for (name, fields) in [
-        ("runs", fields(&Run::default(), &histogram)),
+        (
+            "runs",
+            fields(&Run::default(), &["histogram", "is_baseline"]),
+        ),
         (
             "run_scripts",
             fields(&RunScript::default(), &["body", "histogram"]),
