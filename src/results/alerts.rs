@@ -23,7 +23,7 @@ pub const STATES: [&str; 4] = ["open", "acknowledged", "expected", "fixed"];
 const ANSWER_MS: i32 = 30_000;
 /// The error of such a statement until it has ended.
 const TERMINATED: &str = "the worker of the job was terminated before the statement had ended";
-/// What makes the session of a worker new, as far as statements of alerts can see; each alone. Locks stay.
+/// Statements that make the session of a worker new, as far as statements of alerts can see; each alone. Locks stay.
 const NEW_SESSION: [&str; 4] = [
     "SET SESSION AUTHORIZATION DEFAULT",
     "RESET ROLE",
@@ -170,13 +170,9 @@ pub fn acknowledge(alert_id: i64, state: &str, comment: Option<&str>) -> Result<
                   UPDATE bench.alerts b SET state = $4, comment = coalesce($5, b.comment), state_at = now() FROM alert a
                    WHERE b.alert_id = a.alert_id";
     let more = vec![state.into(), comment.map(storable).as_deref().into()];
-    change_own(obstacle, change, alert_id, more).map_err(|because| match because {
-        Refused::Unknown => Error::UnknownAlert { alert_id },
-        Refused::Obstacle(detail) => {
-            not_in_state(format!("alert {alert_id} cannot be expected"), detail)
-        }
-        Refused::Failed(error) => error,
-    })
+    let unknown = Error::UnknownAlert { alert_id };
+    let message = format!("alert {alert_id} cannot be expected");
+    change_own(obstacle, change, alert_id, more, unknown, message)
 }
 
 /// Says of a run of the current role, or of any one for a superuser, whether levels begin with it.
@@ -193,44 +189,24 @@ pub fn set_baseline(run_id: i64, is_baseline: bool) -> Result<()> {
                      WHERE r.run_id = $1 AND ($2 OR r.owner = $3) FOR UPDATE";
     let change = "UPDATE bench.runs SET is_baseline = $4 WHERE run_id = $1";
     let more = vec![is_baseline.into()];
-    change_own(obstacle, change, run_id, more).map_err(|because| match because {
-        Refused::Unknown => Error::UnknownRun { run_id },
-        Refused::Obstacle(detail) => {
-            not_in_state(format!("run {run_id} cannot be a baseline"), detail)
-        }
-        Refused::Failed(error) => error,
-    })
-}
-
-/// Why a row was not changed.
-enum Refused {
-    /// There is no row with that number that the current role may change.
-    Unknown,
-    /// What keeps it from being changed, as a sentence.
-    Obstacle(String),
-    /// An error of a statement.
-    Failed(Error),
-}
-
-fn not_in_state(message: String, detail: String) -> Error {
-    let report = Report {
-        detail: Some(detail),
-        ..Report::new(
-            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            message,
-        )
-    };
-    report.into()
+    let unknown = Error::UnknownRun { run_id };
+    let message = format!("run {run_id} cannot be a baseline");
+    change_own(obstacle, change, run_id, more, unknown, message)
 }
 
 /// Executes a statement that changes the row with that number, its first parameter, if a query finds that the current
-/// role may, which is a superuser, or the owner, the next two; and unless the query finds an obstacle.
+/// role may, which is a superuser, or the owner, the next two; and unless the query finds an obstacle, a sentence.
+///
+/// # Errors
+/// `unknown` if there is no such row; with `message` and the obstacle as detail if there is one.
 fn change_own(
     obstacle: &str,
     change: &str,
     number: i64,
     more: Vec<DatumWithOid<'_>>,
-) -> std::result::Result<(), Refused> {
+    unknown: Error,
+    message: String,
+) -> Result<()> {
     let mut arguments = vec![number.into(), is_superuser().into(), server::role().into()];
     arguments.extend(more);
     let looked = as_owner(|| {
@@ -240,11 +216,13 @@ fn change_own(
             found.collect::<Result<Vec<Option<String>>>>()
         })
     });
-    match looked.map_err(Refused::Failed)?.pop() {
-        None => Err(Refused::Unknown),
-        Some(Some(obstacle)) => Err(Refused::Obstacle(obstacle)),
-        Some(None) => {
-            as_owner(|| Ok(Spi::run_with_args(change, &arguments)?)).map_err(Refused::Failed)
-        }
+    if let Some(obstacle) = looked?.pop().ok_or(unknown)? {
+        let state = PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+        let report = Report {
+            detail: Some(obstacle),
+            ..Report::new(state, message)
+        };
+        return Err(report.into());
     }
+    as_owner(|| Ok(Spi::run_with_args(change, &arguments)?))
 }
