@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(needs_extensions has_module new_bench_node start_sql finish_sql has_ended signal_sql told_ok backend_of remove_data
-  wait_for wait_for_transactions in_time_ok comes_before_end latest_run columns_of copy_rows
+  wait_for wait_for_transactions in_time_ok comes_before_end latest_run columns_of copy_rows sql_as error_as
   start_after_kill invariants invariants_ok figures_ok next_run_ok wait_until_quiet nothing_left_ok
   is_running);
 
@@ -244,6 +244,22 @@ sub latest_run
 		  . " FROM bench.runs WHERE label = '$label' ORDER BY run_id DESC LIMIT 1"),
 	  -1;
 	return \%run;
+}
+
+# Standard output of SQL as a role, by default the one that runs the tests.
+sub sql_as
+{
+	my ($node, $sql, $role, $database) = @_;
+	return $node->safe_psql($database // 'postgres', $sql, extra_params => [ defined $role ? ('-U', $role) : () ]);
+}
+
+# Standard error of SQL as a role, with SQLSTATEs, up to the first error.
+sub error_as
+{
+	my ($node, $sql, $role, $database) = @_;
+	my (undef, undef, $error) = $node->psql($database // 'postgres', "\\set VERBOSITY verbose\n$sql",
+		extra_params => [ '-v', 'ON_ERROR_STOP=1', defined $role ? ('-U', $role) : () ]);
+	return $error;
 }
 
 # Inserts copies of rows of a table of results, for each a number n of a list in SQL, with other columns, which are SQL

@@ -16,19 +16,8 @@ CREATE TABLE told (alert_id bigint, role name, at timestamptz DEFAULT clock_time
 GRANT SELECT, INSERT ON told TO tester;
 SQL
 
-sub sql
-{
-	my ($sql, $role) = @_;
-	return $node->safe_psql('postgres', $sql, extra_params => [ defined $role ? ('-U', $role) : () ]);
-}
-
-sub error
-{
-	my ($sql, $role) = @_;
-	my (undef, undef, $error) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql",
-		extra_params => [ defined $role ? ('-U', $role) : () ]);
-	return $error;
-}
+sub sql { return sql_as($node, @_); }
+sub error { return error_as($node, @_); }
 
 # Stores a job of the tester, with more arguments.
 sub scheduled

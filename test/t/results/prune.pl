@@ -21,19 +21,8 @@ CREATE OPERATOR shadows.< (LEFTARG = timestamptz, RIGHTARG = timestamptz, FUNCTI
 CREATE FUNCTION shadows.now() RETURNS timestamptz LANGUAGE sql AS 'SELECT timestamptz ''-infinity''';
 SQL
 
-sub sql
-{
-	my ($sql, $role) = @_;
-	return $node->safe_psql('postgres', $sql, extra_params => [ defined $role ? ('-U', $role) : () ]);
-}
-
-sub error
-{
-	my ($sql, $role) = @_;
-	my (undef, undef, $error) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql",
-		extra_params => [ defined $role ? ('-U', $role) : () ]);
-	return $error;
-}
+sub sql { return sql_as($node, @_); }
+sub error { return error_as($node, @_); }
 
 # Copies of a run with that label, one a day, which are a year old; other columns are SQL expressions of n.
 sub copies

@@ -11,19 +11,8 @@ my $node = new_bench_node('trend', "track_io_timing = on\nshared_buffers = '1MB'
 $node->safe_psql('postgres', 'SELECT bench.initialize()');
 $node->safe_psql('postgres', "CREATE ROLE $_ LOGIN; SELECT bench.grant_to('$_')") foreach qw(tester other);
 
-sub sql
-{
-	my ($sql, $role) = @_;
-	return $node->safe_psql('postgres', $sql, extra_params => [ defined $role ? ('-U', $role) : () ]);
-}
-
-sub error
-{
-	my ($sql, $role) = @_;
-	my (undef, undef, $error) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql",
-		extra_params => [ defined $role ? ('-U', $role) : () ]);
-	return $error;
-}
+sub sql { return sql_as($node, @_); }
+sub error { return error_as($node, @_); }
 
 # Nights of a label: copies of a run, one a day, with other columns, which are SQL expressions of n.
 sub nights

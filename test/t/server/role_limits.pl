@@ -19,19 +19,8 @@ CREATE DATABASE other;
 SQL
 $node->safe_psql('other', "CREATE EXTENSION pg_selfbench; SELECT bench.grant_to('tester')");
 
-sub sql
-{
-	my ($sql, $role, $database) = @_;
-	return $node->safe_psql($database // 'postgres', $sql, extra_params => [ defined $role ? ('-U', $role) : () ]);
-}
-
-sub error
-{
-	my ($sql, $role, $database) = @_;
-	my (undef, undef, $error) = $node->psql($database // 'postgres', "\\set VERBOSITY verbose\n$sql",
-		extra_params => [ '-v', 'ON_ERROR_STOP=1', defined $role ? ('-U', $role) : () ]);
-	return $error;
-}
+sub sql { return sql_as($node, @_); }
+sub error { return error_as($node, @_); }
 
 # A run with that many clients, without the rest of its options.
 sub run_of
