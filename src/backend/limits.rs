@@ -25,7 +25,7 @@ use std::convert::Infallible;
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
-/// What is limited.
+/// Kinds of limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limited {
     /// Clients of a run.
@@ -150,7 +150,7 @@ impl Setting {
         }
     }
 
-    /// The same with a stored value; `None` if that is not valid.
+    /// Limit with a stored value; `None` if that is not valid.
     fn limit_with(&self, now: InTransaction, value: &str) -> Option<Option<u32>> {
         let value = CString::new(value).unwrap_or_default();
         session::is_valid(self.name, &value).then(|| {
@@ -185,7 +185,7 @@ impl Setting {
     }
 }
 
-/// What a run asks for.
+/// Demands of a run.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// Number of clients.
@@ -202,7 +202,7 @@ pub struct Asked {
 #[derive(Clone, Copy, Debug)]
 pub struct Defaults([Result<Option<u32>, &'static str>; SETTINGS.len()]);
 
-/// Those of this process: of the configuration files in a worker that has not connected yet.
+/// Defaults of this process: of the configuration files in a worker that has not connected yet.
 pub fn defaults() -> Defaults {
     let mut invalid = INVALID.get().into_iter().flatten();
     Defaults(SETTINGS.each_ref().map(|setting| {
@@ -235,7 +235,7 @@ struct Limit {
     place: String,
 }
 
-/// Where limits are set if nothing is stored.
+/// Place of limits of which no value is stored.
 const FILE: &str = "the configuration file";
 
 impl Limits {

@@ -145,7 +145,7 @@ pub struct Made {
 }
 
 impl Made {
-    /// What an error that ended it makes of it.
+    /// Takes over an error that ended it.
     pub fn fail(&mut self, error: &Error) {
         self.state = match error.is_cancel() {
             true => State::Canceled,

@@ -166,7 +166,7 @@ impl RunSpec {
         self.run.max_warmup_s.map_or(0, us)
     }
 
-    /// What it asks for.
+    /// Demands that limits are for.
     pub fn asked(&self) -> Asked {
         let run = &self.run;
         let is_logged = self

@@ -28,19 +28,19 @@ pub struct CurvePoint {
     pub high: Option<f64>,
 }
 
-/// How the points of a series are drawn.
+/// Style of the points of a series.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Marks {
-    /// As dots with a line through them, or with the curve that fits them.
+    /// Dots with a line through them, or with the curve that fits them.
     #[default]
     Joined,
-    /// As dots.
+    /// Dots.
     Dots,
-    /// As rings.
+    /// Rings.
     Rings,
-    /// As a line alone.
+    /// A line alone.
     Line,
-    /// As a shade from the first to the last position.
+    /// A shade from the first to the last position.
     Shade,
 }
 
@@ -53,7 +53,7 @@ pub struct CurveSeries {
     pub points: Vec<CurvePoint>,
     /// The curve that fits them, as points.
     pub fit: Vec<(f64, f64)>,
-    /// How the points are drawn.
+    /// Style of the points.
     pub marks: Marks,
 }
 

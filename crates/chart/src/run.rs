@@ -327,7 +327,7 @@ fn mean_course(data: &RunData, of: RunFigure, name: &str) -> Option<String> {
     course(data, of, name, "on average", data.figure(of)?.mean())
 }
 
-/// What a figure is of the whole run, if that is known, and its extremes.
+/// Figure of the whole run, if that is known, and its extremes.
 fn course(
     data: &RunData,
     of: RunFigure,

@@ -124,7 +124,7 @@ impl Series {
         })
     }
 
-    /// What its runs ask for.
+    /// Demands of its runs.
     pub fn asked(&self) -> Vec<Asked> {
         let specs = self.arms.iter().filter_map(|arm| arm.spec.as_ref());
         specs.map(RunSpec::asked).collect()

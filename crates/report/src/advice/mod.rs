@@ -101,7 +101,7 @@ pub fn advice(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
     all
 }
 
-/// That others cannot be found any more.
+/// Finding that others cannot be found any more.
 fn pruned(run: &Run) -> Option<Finding> {
     let at = run.thinned_at.as_ref()?;
     Some(Finding::note(
