@@ -122,6 +122,8 @@ pub enum SpanKind {
     Checkpoint,
     /// Autovacuum workers were active.
     Autovacuum,
+    /// Clients were stalled.
+    Stall,
     /// The run had been canceled.
     Canceled,
 }
@@ -133,6 +135,7 @@ impl SpanKind {
             SpanKind::WarmUp => "warm-up",
             SpanKind::Checkpoint => "checkpoint",
             SpanKind::Autovacuum => "autovacuum",
+            SpanKind::Stall => "stall",
             SpanKind::Canceled => "canceled",
         }
     }
@@ -142,6 +145,7 @@ impl SpanKind {
             SpanKind::WarmUp => "warm",
             SpanKind::Checkpoint => "checkpoint",
             SpanKind::Autovacuum => "autovacuum",
+            SpanKind::Stall => "stall",
             SpanKind::Canceled => "canceled",
         }
     }
