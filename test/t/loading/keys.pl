@@ -339,12 +339,15 @@ $standby->stop;
 remove_data($node, $standby);
 
 # Without WAL, or with that which the server writes at commit.
+my $minimal = new_bench_node('minimal', "max_wal_senders = 0\nautovacuum = off");
+is($minimal->safe_psql('postgres', 'SHOW wal_level'), 'minimal', 'minimal: wal_level');
+create_extensions($minimal);
 foreach my $threshold ('0', '1GB')
 {
-	my $name    = "minimal, threshold $threshold";
-	my $minimal = new_bench_node("minimal_$threshold", "wal_skip_threshold = $threshold\nmax_wal_senders = 0\nautovacuum = off");
-	is($minimal->safe_psql('postgres', 'SHOW wal_level'), 'minimal', "$name: wal_level");
-	create_extensions($minimal);
+	my $name = "minimal, threshold $threshold";
+	$minimal->append_conf('postgresql.conf', "wal_skip_threshold = $threshold");
+	$minimal->reload;
+	wait_for($minimal, "SELECT setting::int > 0 = ('$threshold' <> '0') FROM pg_settings WHERE name = 'wal_skip_threshold'");
 	foreach my $options (
 		'scale => 2', "scale => 2, partitions => 2, partition_method => 'hash'", 'unlogged => true')
 	{
@@ -370,8 +373,8 @@ foreach my $threshold ('0', '1GB')
 	is($minimal->safe_psql('postgres', 'SELECT count(*) FROM pgbench_accounts'), 0, "$name, unlogged: no rows");
 	$minimal->safe_psql('postgres', 'INSERT INTO pgbench_accounts SELECT generate_series(1, 1000)');
 	sound_ok($minimal, "$name, unlogged, filled again");
-	$minimal->stop;
 }
+$minimal->stop;
 
 # Rows that may be decoded must be inserted by the server, which then builds the keys, too;
 # those of unlogged tables never are.

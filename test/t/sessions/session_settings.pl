@@ -123,25 +123,24 @@ my $off = join '; SET ', map { "$_ = off" } split /\n/,
   $node->safe_psql('postgres', q(SELECT name FROM pg_settings WHERE name LIKE 'enable\_%'));
 my $parallel = $node->safe_psql('postgres',
 	q(SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')));
+# All calls are made with each of these. Settings that have nothing to do with each other share a turn.
 my @settings = (
-	"DateStyle = 'German, DMY'; SET IntervalStyle = sql_standard; SET TimeZone = '<+16>-16'",
-	"DateStyle = 'SQL, MDY'; SET IntervalStyle = iso_8601; SET bytea_output = escape; SET extra_float_digits = -15",
-	'quote_all_identifiers = on',
-	'standard_conforming_strings = off; SET backslash_quote = off',
-	'transform_null_equals = on; SET array_nulls = off; SET xmloption = document; SET row_security = off',
+	"DateStyle = 'German, DMY'; SET IntervalStyle = sql_standard; SET TimeZone = '<+16>-16'; SET quote_all_identifiers = on"
+	  . '; SET geqo_threshold = 2; SET geqo_effort = 1; SET from_collapse_limit = 1; SET join_collapse_limit = 1',
+	"DateStyle = 'SQL, MDY'; SET IntervalStyle = iso_8601; SET bytea_output = escape; SET extra_float_digits = -15"
+	  . '; SET standard_conforming_strings = off; SET backslash_quote = off; SET plan_cache_mode = force_generic_plan',
 	"search_path = ''",
-	"search_path = shadows, pg_catalog, public; SET default_text_search_config = 'simple'",
-	'plan_cache_mode = force_generic_plan; SET constraint_exclusion = on',
-	"$off; SET plan_cache_mode = force_custom_plan",
-	'geqo_threshold = 2; SET geqo_effort = 1; SET from_collapse_limit = 1; SET join_collapse_limit = 1',
+	"search_path = shadows, pg_catalog, public; SET default_text_search_config = 'simple'; SET constraint_exclusion = on"
+	  . '; SET transform_null_equals = on; SET array_nulls = off; SET xmloption = document; SET row_security = off',
+	"$off; SET jit = off; SET plan_cache_mode = force_custom_plan; SET track_activities = off; SET track_counts = off"
+	  . '; SET track_io_timing = on; SET compute_query_id = on',
 	'client_encoding = LATIN1',
 	'jit = on; SET jit_above_cost = 0; SET jit_inline_above_cost = 0; SET jit_optimize_above_cost = 0',
 	"$parallel = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0",
 	'default_transaction_isolation = serializable; SET default_transaction_deferrable = on; SET synchronous_commit = off',
 	'default_transaction_read_only = on; SET max_parallel_workers_per_gather = 0',
-	"session_replication_role = replica; SET check_function_bodies = off; SET work_mem = '64kB'; SET temp_buffers = 100",
-	'track_activities = off; SET track_counts = off; SET track_io_timing = on; SET compute_query_id = on',
-	"statement_timeout = '1 h'; SET lock_timeout = '1 h'; SET idle_in_transaction_session_timeout = '1 h'");
+	"session_replication_role = replica; SET check_function_bodies = off; SET work_mem = '64kB'; SET temp_buffers = 100"
+	  . "; SET statement_timeout = '1 h'; SET lock_timeout = '1 h'; SET idle_in_transaction_session_timeout = '1 h'");
 # Functions that write, that need a schema in search_path, and that draw with characters of the client's
 # encoding.
 my $writes  = qr/^(acknowledge|capture|clone|define|delete|drop|finish|grant|import|initialize|resume|run_job|schedule|set_baseline|set_parameter|unschedule)/;

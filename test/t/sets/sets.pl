@@ -1,5 +1,5 @@
-# Sets of runs: their rows, who sees them, and what cancels, ended sessions and crashes
-# leave of them.
+# Sets of runs: their rows, who sees them, what cancels, ended sessions and crashes leave of them, and how they are
+# resumed; sweeps.
 use strict;
 use warnings;
 
@@ -9,91 +9,206 @@ use SelfBench;
 use Test::More;
 
 my $node = new_bench_node('sets', "fsync = off\nmax_worker_processes = 16\nautovacuum = off\n");
+# Waits while somebody has locked the number of runs of the set that have come to the gate.
+my $define_gate = q{SELECT bench.define_script('gate', $$
+	SELECT pg_advisory_xact_lock_shared(count(*)) FROM bench.runs
+	 WHERE set_id = (SELECT max(set_id) FROM bench.sets) AND 'gate' = ANY (scripts)$$)};
 $node->safe_psql(
-	'postgres', q{
+	'postgres', qq{
 	SELECT bench.initialize();
-	CREATE ROLE runner LOGIN SUPERUSER;
-	CREATE ROLE other LOGIN;
-	SELECT bench.grant_to('runner');
-	SELECT bench.grant_to('other');
-	SELECT bench.define_script('gate', 'SELECT pg_advisory_xact_lock_shared(1);')});
+	CREATE ROLE other LOGIN SUPERUSER;
+	CREATE ROLE plain LOGIN;
+	SELECT bench.grant_to('plain');
+	$define_gate});
 
-sub query { return $node->safe_psql('postgres', @_); }
+# Results without notices, and notices alone.
+sub query { return (finish_sql(start_sql($node, @_)))[0]; }
+sub complaints { return (finish_sql(start_sql($node, @_)))[1]; }
 
-# Starts a comparison that waits at the gate in its first run, and returns what
-# finish_sql takes, the session that keeps the gate, and the set's ID.
+# Starts a set, of whose runs that execute "gate" so many pass, and waits until the next one
+# is at the gate.  Returns the caller, who waits in it, the session that keeps the gate, and
+# the set's ID.
 sub gated
 {
-	my ($label) = @_;
+	my ($sql, $passed) = @_;
 
+	my $closed = $passed + 1;
 	my $keeper = $node->background_psql('postgres');
-	$keeper->query_safe('SELECT pg_advisory_lock(1)');
-	my $caller = start_sql($node,
-		"SELECT * FROM bench.compare(scripts => 'gate', repeats => 2, transactions => 1, label => '$label')",
-		name => 'caller');
-	wait_for($node,
-		"SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND objid = 1 AND NOT granted");
-	return ($caller, $keeper, query("SELECT set_id FROM bench.sets WHERE label = '$label'"));
+	$keeper->query_safe("SELECT pg_advisory_lock($closed)");
+	my $caller = start_sql($node, $sql, name => 'caller');
+	wait_for($node, "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND objid = $closed AND NOT granted");
+	return ($caller, $keeper, query('SELECT max(set_id) FROM bench.sets'));
 }
 
-sub open_gate
-{
-	my ($keeper) = @_;
-	$keeper->query_safe('SELECT pg_advisory_unlock(1)');
-	return $keeper->quit;
-}
-
-my $shown = 'SELECT s.state, t.state FROM bench.set_summary s JOIN bench.sets t USING (set_id) WHERE set_id =';
-
-# A set that is in progress, and one that has finished.
-my ($caller, $keeper, $set_id) = gated('whole');
-is(query("$shown $set_id"), 'running|running', 'a set in progress');
-open_gate($keeper);
-my ($stdout, $stderr) = finish_sql($caller);
+# A set that is in progress, and one that has finished: state by the view, and what is stored.
+my $state = 'SELECT s.state, t.state FROM bench.set_summary s JOIN bench.sets t USING (set_id) WHERE set_id =';
+my $by_default = q(SELECT * FROM bench.compare(scripts => 'gate', repeats => 2, transactions => 1));
+my ($caller, $keeper, $set) = gated($by_default, 0);
+is(query("$state $set"), 'running|running', 'a set in progress');
+$keeper->query_safe('SELECT pg_advisory_unlock(1)');
+$keeper->quit;
+my (undef, $stderr) = finish_sql($caller);
 is($stderr, '', 'it ends');
-is(query("$shown $set_id"), 'finished|finished', 'its state');
-is( query("SELECT kind, owner, planned_runs = finished_runs, other_runs, started_at < finished_at, error FROM bench.set_summary WHERE set_id = $set_id"),
+is(query("$state $set"), 'finished|finished', 'its state');
+is( query("SELECT kind, owner, planned_runs = finished_runs, other_runs, started_at < finished_at, error FROM bench.set_summary WHERE set_id = $set"),
 	'compare|' . query('SELECT current_user') . '|t|0|t|',
 	'its row');
-is( query("SELECT count(*) = planned_runs, count(DISTINCT (arm, round)) = planned_runs FROM bench.run_summary JOIN bench.sets USING (set_id) WHERE set_id = $set_id GROUP BY planned_runs"),
+is( query("SELECT count(*) = planned_runs, count(DISTINCT (arm, round)) = planned_runs FROM bench.run_summary JOIN bench.sets USING (set_id) WHERE set_id = $set GROUP BY planned_runs"),
 	't|t',
 	'its runs have their places');
 
-# Canceled by Ctrl-C.
-($caller, $keeper, $set_id) = gated('canceled');
-signal_sql($caller, 'INT');
-($stdout, $stderr) = finish_sql($caller);
-like($stderr, qr/ERROR:  57014: canceling statement due to user request/, 'a canceled set');
-is(query("$shown $set_id"), 'canceled|canceled', 'its state');
-open_gate($keeper);
-
-# The session is terminated.
-($caller, $keeper, $set_id) = gated('terminated');
-query("SELECT pg_terminate_backend(" . backend_of($node, 'caller') . ')');
-($stdout, $stderr) = finish_sql($caller);
+# Its session is terminated.
+($caller, $keeper, $set) = gated($by_default, 0);
+query('SELECT pg_terminate_backend(' . backend_of($node, 'caller') . ')');
+(undef, $stderr) = finish_sql($caller);
 like($stderr, qr/FATAL:  57P01/, 'a session that is terminated');
-is(query("$shown $set_id"), 'lost|running', 'the state of its set');
-open_gate($keeper);
+is(query("$state $set"), 'lost|running', 'the state of its set');
+$keeper->query_safe('SELECT pg_advisory_unlock(1)');
+$keeper->quit;
 ok(wait_until_quiet($node), 'its run has ended');
 
-# A crash.
-($caller, $keeper, $set_id) = gated('crashed');
+# Each role sees its own sets.
+query("SET ROLE other; SELECT bench.compare(scripts => 'select-only', repeats => 1, transactions => 1, label => 'of another')");
+is(query("SELECT owner FROM bench.sets WHERE label = 'of another'"), 'other', 'whose a set is');
+is(query("SELECT count(*) FROM bench.$_", user => 'plain'), 0, "$_: no rows of others") foreach qw(sets set_summary);
+
+# A sweep.
+is(query(q(SELECT count(*), count(DISTINCT options), min(runs), max(runs), bool_and(tps BETWEEN tps_low AND tps_high), bool_and(latency_p99_ms >= latency_p50_ms), string_agg(DISTINCT verdict, ',')
+	FROM bench.arms((SELECT max(set_id) FROM bench.sweep('{"clients": [1, 2], "mode": ["spi", "libpq"], "scripts": "select-only"}', repeats => 2, transactions => 10))))),
+	'4|4|2|2|t|t|', 'a sweep');
+$set = query('SELECT max(set_id) FROM bench.sets');
+is(query("SELECT state, kind, planned_runs, finished_runs, other_runs FROM bench.set_summary WHERE set_id = $set"), 'finished|sweep|9|9|0', 'its set');
+is(query("SELECT options->>'clients' || (options->>'mode') FROM bench.arms($set) ORDER BY 1"), "1libpq\n1spi\n2libpq\n2spi", 'its points');
+is(query("SELECT count(*) FROM bench.arms($set) p, unnest(p.run_ids) i JOIN bench.runs r ON r.run_id = i WHERE r.clients::text = p.options->>'clients' AND r.mode = p.options->>'mode'"), 8, 'runs belong to their points');
+like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  22023: set $set is complete/, 'nothing is left');
+
+is(query(q(SELECT string_agg(runs || '', ',') FROM bench.sweep(jsonb_build_object('setup', jsonb_build_array('SELECT ' || repeat('1', 40), 'SELECT ' || repeat('1', 41)), 'label', repeat(E'\U0001F600', 50), 'teardown', 'SELECT ' || repeat(E'-', 60) || repeat(E'\U0001F600', 50)), scripts => 'select-only', repeats => 1, transactions => 1))),
+	'1,1', 'long values that begin alike are points of their own');
+
+# With scale.
+is(query(q(SELECT string_agg(concat_ws(' ', options->>'scale', options->>'clients', runs), ', ' ORDER BY options::text)
+	FROM bench.arms((SELECT max(set_id) FROM bench.sweep('{"scale": [2, 1], "clients": [1, 2]}', initialize => true, scripts => 'select-only', repeats => 1, transactions => 5))))),
+	'1 1 1, 1 2 1, 2 1 1, 2 2 1', 'a sweep with scale');
+is(query("SELECT string_agg(scale || '', ',' ORDER BY run_id) FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets)"), '2,2,2,1,1,1', 'scale is the outer loop');
+
+# What is not valid.
+my $sets = query('SELECT count(*) FROM bench.sets');
+foreach my $case (
+	[ q('{"client": [1]}'), qr/ERROR:  22023: arm "client=1": unknown option "client"/ ],
+	[ q('{"clients": [0]}'), qr/ERROR:  22023: arm "clients=0": invalid value for option "clients": 0/ ],
+	[ q('{"clients": []}'), qr/ERROR:  22023: invalid value for option "grid": "clients" has \[\]/ ],
+	[ q('{"clients": [1, 1]}'), qr/ERROR:  22023: invalid value for option "grid": "clients" has \[1,1\]/ ],
+	[ q('{"name": ["a", "b"]}'), qr/ERROR:  22023: invalid value for option "grid": "name"\nDETAIL:  .*Options of bench.run/ ],
+	[ q('{"clients": [1], "baseline": true}'), qr/ERROR:  22023: invalid value for option "grid": "baseline"/ ],
+	[ q('{}'), qr/ERROR:  22023: a grid must be a JSON object/ ],
+	[ q('[1]'), qr/ERROR:  22023: a grid must be a JSON object/ ],
+	[ q(NULL), qr/ERROR:  22004: grid must not be null/ ],
+	[ q('{"scale": [1]}'), qr/ERROR:  22023: a grid with "scale" needs initialize => true/ ],
+	[ q('{"clients": [1]}', initialize => true), qr/ERROR:  22023: initialize => true needs "scale" in the grid/ ],
+	[ q('{"scale": [0]}', initialize => true), qr/ERROR:  22023: invalid value for option "scale": 0/ ],
+	[ q('{"scale": ["x"]}', initialize => true), qr/ERROR:  22023: invalid value for option "scale": "x"/ ],
+	[ q((SELECT jsonb_build_object('clients', jsonb_agg(i)) FROM generate_series(1, 1001) i)), qr/ERROR:  22023: invalid value for option "grid": more than 1000 points/ ],
+	[ q((SELECT jsonb_build_object('clients', a, 'rate', a, 'latency_limit', a, 'jobs', a) FROM (SELECT jsonb_agg(i) AS a FROM generate_series(1, 900) i) s)), qr/ERROR:  22023: invalid value for option "grid": more than 1000 points/ ])
+{
+	my ($grid, $error) = @$case;
+	like(complaints("SELECT * FROM bench.sweep($grid)"), $error, "not valid: $grid");
+}
+is(query('SELECT count(*) FROM bench.sets'), $sets, 'nothing has run');
+is(query('SELECT count(*) FROM pgbench_branches'), 1, 'and no table was dropped');
+
+# Resumed after Ctrl-C: options, seeds and places are those of the set.
+my $compare = q(SELECT * FROM bench.compare('[{"name": "a"}, {"name": "b", "clients": 2}]', scripts => 'gate', repeats => 2, transactions => 1, label => 'resumed', seed => '42'));
+($caller, $keeper, $set) = gated($compare, 2);
+like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  55006: set $set is in progress/, 'a set in progress');
+signal_sql($caller, 'INT');
+(undef, $stderr) = finish_sql($caller);
+is(query("$state $set"), 'canceled|canceled', 'the state of a canceled set');
+like($stderr,
+	qr/NOTICE:  .*set $set is not complete\nDETAIL:  This call has made 2 of 6 runs; .*bench\.arms\($set\).*\nHINT:  .*bench\.resume\($set\).*ERROR:  57014/s,
+	'the canceled session is told what there is, and how to go on');
+$keeper->query_safe('SELECT pg_advisory_unlock_all()');
+$keeper->quit;
+like(complaints("SELECT * FROM bench.resume($set)", user => 'other'), qr/ERROR:  42501: permission denied for set $set/, 'not by another superuser');
+query("SELECT bench.define_script('gate', 'SELECT 2')");
+like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  22023: script "gate" has changed/, 'not with another script');
+query($define_gate);
+my $left = 6 - query("SELECT finished_runs FROM bench.set_summary WHERE set_id = $set");
+like(query("SELECT * FROM bench.resume($set)"), qr/^$set\|compare\|$left\|a: baseline\nb: \w/, 'resumed, with the verdict of each arm');
+is(query("SELECT state, finished_runs FROM bench.set_summary WHERE set_id = $set"), 'finished|6', 'its set');
+is(query("SELECT string_agg(arm || runs || cardinality(missing), ',') FROM bench.arms($set)"), 'a20,b20', 'its rows');
+is(query("SELECT count(DISTINCT seed), bool_and(label = 'resumed'), count(DISTINCT (arm, clients)) FROM bench.runs WHERE set_id = $set"), '3|t|2', 'its runs');
+query($compare);
+is(query("SELECT count(*) FROM (SELECT arm, round, seed FROM bench.runs WHERE set_id = $set AND state = 'finished' EXCEPT SELECT arm, round, seed FROM bench.runs WHERE set_id <> $set AND label = 'resumed') d"),
+	0, 'the same seed makes the same set');
+
+# Nor with other rows of a value set: values that scripts do not use may change.
+query(q{INSERT INTO bench.value_sets VALUES ('numbers', 1, '{1,2}');
+	SELECT bench.define_script('draws', E'\\\\values numbers a\nSELECT :a, pg_advisory_xact_lock_shared(count(*)) FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets)')});
+foreach my $sql (q(bench.compare('[{"name": "a"}, {"name": "b"}]', scripts => 'draws', repeats => 1, transactions => 1)),
+	q(bench.sweep('{"clients": [1, 2]}', scripts => 'draws', repeats => 1, transactions => 1)),
+	q(bench.find_capacity(1000, scripts => 'draws', duration => '200 ms', tolerance => 1)))
+{
+	my $name = ($sql =~ /bench\.(\w+)/)[0];
+	($caller, $keeper, $set) = gated("SELECT * FROM $sql", 1);
+	signal_sql($caller, 'INT');
+	finish_sql($caller);
+	$keeper->query_safe('SELECT pg_advisory_unlock_all()');
+	$keeper->quit;
+	query(q{UPDATE bench.value_sets SET values = '{2,2}'});
+	like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  22023: value set "numbers" has changed since set $set was made\nHINT:/, "$name: not with other values");
+	query(q{UPDATE bench.value_sets SET values = '{1,3}'});
+	like(query("SELECT * FROM bench.resume($set)"), qr/^$set\|$name\|[1-9]/, "$name: resumed with the same");
+}
+like(complaints('SELECT bench.arms()'), qr/ERROR:  22023: set $set is a search by bench\.find_capacity, which has no arms\nHINT:  SELECT bench\.report\(set_ids => $set\) shows/, 'a search has no arms');
+like(query("SELECT bench.report(set_ids => $set)"), qr/capacity/i, 'but a report');
+
+# After a crash.
+($caller, $keeper, $set) = gated(q(SELECT * FROM bench.sweep('{"clients": [1, 2]}', scripts => 'gate', repeats => 2, transactions => 1)), 2);
 $node->stop('immediate');
 finish_sql($caller);
 eval { $keeper->quit };
 $node->start;
-is(query("$shown $set_id"), 'lost|running', 'the state of a set after a crash');
+is(query("$state $set"), 'lost|running', 'after a crash');
 query("SELECT bench.compare(scripts => 'select-only', repeats => 1, transactions => 1)");
-is(query("$shown $set_id"), 'lost|lost', 'the next set marks it');
+is(query("$state $set"), 'lost|lost', 'the next set marks it');
+like(query("SELECT * FROM bench.resume($set)"), qr/^$set\|sweep\|[1-5]\|$/, 'resumed after a crash');
+is(query("SELECT state FROM bench.set_summary WHERE set_id = $set"), 'finished', 'its state');
+is(query("SELECT string_agg(runs || '', ',') FROM bench.arms($set)"), '2,2', 'its points');
 
-# Each role sees its own sets.
-query("SET ROLE runner; SELECT bench.compare(scripts => 'select-only', repeats => 1, transactions => 1, label => 'of runner')");
-is(query("SELECT owner FROM bench.sets WHERE label = 'of runner'"), 'runner', 'whose a set is');
-foreach my $table (qw(sets set_summary))
-{
-	is(query("SELECT count(*) FROM bench.$table", extra_params => [qw(-U other)]),
-		0, "$table: no rows of others");
-}
+# A table is dropped in the middle, and is there again when the set is resumed.
+($caller, $keeper, $set) = gated(q(SELECT * FROM bench.compare('[{"name": "gate", "scripts": "gate"}, {"name": "select"}]', scripts => 'select-only', repeats => 3, transactions => 1)), 0);
+query('DROP TABLE pgbench_accounts CASCADE');
+$keeper->query_safe('SELECT pg_advisory_unlock(1)');
+$keeper->quit;
+finish_sql($caller);
+is(query("SELECT s.state, v.runs BETWEEN 0 AND 1 FROM bench.set_summary s, bench.arms($set) v WHERE s.set_id = $set AND v.arm = 'select'"), 'finished|t', 'a table that was dropped');
+query('SELECT bench.initialize()');
+like(query("SELECT * FROM bench.resume($set)"), qr/^$set\|compare\|[2-4]\|gate: baseline\nselect: /, 'the runs that failed are made again');
+is(query("SELECT string_agg(arm || runs, ',') FROM bench.arms($set)"), 'gate3,select3', 'all count');
+like(complaints('SELECT * FROM bench.resume(999999)'), qr/ERROR:  42704: set 999999 does not exist/, 'no such set');
+like(complaints('SELECT * FROM bench.resume(NULL)'), qr/ERROR:  22004: set_id must not be null/, 'NULL');
+
+# Deleting the runs of a set deletes its row.
+query("SELECT bench.delete_runs((SELECT array_agg(run_id) FROM bench.runs WHERE set_id = $set AND round > 1))");
+is(query("SELECT count(*) FROM bench.sets WHERE set_id = $set"), 1, 'some runs are deleted');
+query("SELECT bench.delete_runs((SELECT array_agg(run_id) FROM bench.runs WHERE set_id = $set))");
+is(query("SELECT count(*) FROM bench.sets WHERE set_id = $set"), 0, 'all are');
+is( query(q(BEGIN; SELECT count(*) FROM bench.compare('[{"name": "a"}, {"name": "b"}]', scripts => 'select-only', repeats => 1, transactions => 1, label => 'once');
+		SELECT count(*) > 0 FROM bench.delete_runs(label => 'once'); COMMIT; SELECT count(*) FROM bench.sets WHERE label = 'once')),
+	"2\nt\n0", 'in the transaction that has made them');
+
+# Two sessions delete half of them each.
+query(q(SELECT count(*) FROM bench.compare('[{"name": "a"}, {"name": "b"}]', scripts => 'select-only', repeats => 1, transactions => 1)));
+$set = query('SELECT max(set_id) FROM bench.sets');
+my $half = "SELECT count(*) > 0 FROM bench.delete_runs((SELECT array_agg(run_id) FROM bench.runs WHERE set_id = $set AND arm =";
+my $first = $node->background_psql('postgres');
+$first->query_safe("BEGIN; $half 'a'))");
+my $second = start_sql($node, "$half 'b'))", name => 'second');
+wait_for($node, "SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'second' AND wait_event_type = 'Lock'");
+$first->query_safe('COMMIT');
+$first->quit;
+is((finish_sql($second))[0], 't', 'the second session deletes its half');
+is(query("SELECT count(*) FROM bench.sets WHERE set_id = $set"), 0, 'and the set');
 
 nothing_left_ok($node, 'at the end');
 $node->stop;
