@@ -4,8 +4,8 @@
 # functions, that docs/reference.md is up to date, and that the pictures of README.md have the figures of its text.  The
 # environment names a server and an empty database for the SQL.
 #
-# Differences from entering the commands: runs last one second, sets have two rounds, searches
-# are for the 90th percentile, scale is 1 and tables are small, other servers are this one, as its superuser, "make install" installs to
+# Differences from entering the commands: runs last 0.3 seconds, sets have two rounds, searches
+# are rough ones for the 90th percentile, scale is 1 and tables are small, other servers are this one, as its superuser, "make install" installs to
 # a temporary directory, the extension and pgbench's tables are created again where they are dropped, jobs are waited for, files are written there, sudo is omitted, and "make test" does not run itself.
 use strict;
 use warnings;
@@ -150,10 +150,12 @@ sub blocks
 sub adapted
 {
 	my ($text) = @_;
-	$text =~ s/\b((?:duration|timeout|warmup)\s*=>\s*)'[^']*'/$1'1 s'/g;
-	$text =~ s/("(?:duration|warmup)": )"[^"]*"/$1"1 s"/g;
+	$text =~ s/\b((?:duration|timeout|warmup)\s*=>\s*)'[^']*'/$1'300 ms'/g;
+	$text =~ s/("(?:duration|warmup)": )"[^"]*"/$1"300 ms"/g;
+	$text =~ s/, '10 s'\)/, '300 ms')/g;
+	$text =~ s/( -T )\d+/${1}1/g;
 	$text =~ s/\b(repeats\s*=>\s*)\d+/${1}2/g;
-	$text =~ s/\b(percentile\s*=>\s*)\d+/${1}90/g;
+	$text =~ s/\b(percentile\s*=>\s*)\d+/${1}90, tolerance => 1/g;
 	$text =~ s/\b(scale\s*=>\s*)\d+/${1}1/g;
 	$text =~ s/\b(size\s*=>\s*)'\d+MB'/$1'8MB'/g;
 	$text =~ s/\bhost=db\d dbname=bench\b/$this_server/g;
