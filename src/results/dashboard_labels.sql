@@ -1,10 +1,11 @@
 WITH series AS MATERIALIZED (
     SELECT l.label, s.series, s.figure, cardinality(s.nights) AS nights, s.nights[cardinality(s.nights)] AS last,
            jsonb_build_object(
-               'value', (s.nights[cardinality(s.nights)]).value, 'state', j.state, 'level', j.level,
+               'value', (s.nights[cardinality(s.nights)]).value,
+               'disturbances', coalesce((s.nights[cardinality(s.nights)]).disturbances, '{}'), 'state', j.state, 'level', j.level,
                'before', c.level_before, 'since', (s.nights[c.at]).run_ids[1],
                'curve', to_jsonb(s.of_nights[greatest(cardinality(s.nights) - 39, 1):])) AS found
-      FROM (SELECT DISTINCT r.label FROM bench.runs r WHERE r.label IS NOT NULL AND r.set_id IS NULL) l,
+      FROM (SELECT DISTINCT r.label FROM bench.runs r WHERE r.label IS NOT NULL) l,
            bench_internal.series_of(l.label, '{tps,latency_p95_ms}') s,
            LATERAL (SELECT j.level, j.state
                       FROM bench_internal.judge_nights(s.figure, s.of_nights, s.disturbed, s.baselines)
@@ -19,10 +20,10 @@ SELECT jsonb_build_object(
                        || CASE WHEN cardinality(r.scripts) > 3
                                THEN format(' and %s more', cardinality(r.scripts) - 3) ELSE '' END
                        || ': ' || t.series,
-           'started_at', to_char(r.started_at, 'YYYY-MM-DD HH24:MI'), 'tps', t.found, 'latency', p.found)::text
+           'started_at', to_char(r.started_at, 'YYYY-MM-DD HH24:MI'), 'tps', t.found, 'latency', coalesce(p.found, '{"state": "", "curve": []}'))::text
   FROM series t
-  JOIN series p ON p.label = t.label AND p.series = t.series AND p.figure = 'latency_p95_ms'
-  JOIN bench.runs r ON r.run_id = (t.last).run_ids[1] AND r.set_id IS NULL
+  LEFT JOIN series p ON p.label = t.label AND p.series = t.series AND p.figure = 'latency_p95_ms'
+  JOIN bench.runs r ON r.run_id = (t.last).run_ids[1]
  WHERE t.figure = 'tps'
  ORDER BY r.run_id DESC
  LIMIT $1

@@ -35,8 +35,6 @@ struct Moment {
     /// By the names of [`RunFigure`]: lowest, mean, highest.
     figures: HashMap<String, [Value; 3]>,
     #[serde(default)]
-    checkpoint: Option<bool>,
-    #[serde(default)]
     autovacuum: Option<bool>,
 }
 
@@ -66,7 +64,7 @@ pub fn load(run: &Run, sources: &[Source], seen: Option<&SeenWaits>) -> Result<R
     .any(has)
     {
         let (clients, server) = (clients(run_id)?, server(run_id)?);
-        data.spans = spans(run, &clients, &server);
+        data.spans = spans(run, &clients, &server, &checkpoints(run_id)?);
         // The server's last interval may end after the last client was done.
         let ends = clients
             .iter()
@@ -258,6 +256,11 @@ fn clients(run_id: i64) -> Result<Vec<Moment>> {
             (RunFigure::Tps, rate("transactions")),
             (RunFigure::Failed, rate("failed")),
             (RunFigure::Skipped, rate("skipped")),
+            (RunFigure::Retried, rate("retried")),
+            (
+                RunFigure::Lag,
+                "min(lag_avg_ms), avg(lag_avg_ms), max(lag_avg_ms)".to_owned(),
+            ),
             (
                 RunFigure::LatencyAvg,
                 "min(latency_avg_ms), sum(latency_sum_ms) / nullif(sum(transactions), 0)::float8,
@@ -281,6 +284,11 @@ fn server(run_id: i64) -> Result<Vec<Moment>> {
     let share = |counter: &str| {
         format!("min({counter} / {all}), sum({counter}) / sum({all}), max({counter} / {all})")
     };
+    // The kernel counts times of processes exactly, and those of CPUs in ticks.
+    let of_run =
+        "least(sessions_cpu_ms + coalesce(workers_cpu_ms, 0) + coalesce(coordinator_cpu_ms, 0),
+                        cpu_user_ms + cpu_system_ms + 0 * sessions_cpu_ms)";
+    let of_others = format!("(cpu_user_ms + cpu_system_ms - {of_run})");
     moments(
         run_id,
         "run_server_intervals",
@@ -290,6 +298,8 @@ fn server(run_id: i64) -> Result<Vec<Moment>> {
             (RunFigure::BlocksHit, rate("blocks_hit")),
             (RunFigure::BlocksRead, rate("blocks_read")),
             (RunFigure::BlocksWritten, rate("blocks_written")),
+            (RunFigure::CpuRun, share(of_run)),
+            (RunFigure::CpuOther, share(&of_others)),
             (RunFigure::CpuUser, share("cpu_user_ms")),
             (RunFigure::CpuSystem, share("cpu_system_ms")),
             (RunFigure::CpuIowait, share("cpu_iowait_ms")),
@@ -297,13 +307,89 @@ fn server(run_id: i64) -> Result<Vec<Moment>> {
             (RunFigure::DeviceRead, rate("device_read_bytes")),
             (RunFigure::DeviceWrite, rate("device_write_bytes")),
         ],
-        ", 'checkpoint', bool_or(checkpoint_begun OR checkpoint_active OR checkpoint_ended),
-           'autovacuum', bool_or(autovacuum_workers > 0)",
+        ", 'autovacuum', bool_or(autovacuum_workers > 0)",
     )
 }
 
+/// A row of an interval in which a checkpoint began or ended, or the last row.
+#[derive(Deserialize)]
+struct CheckpointRow {
+    from: f64,
+    to: f64,
+    /// Whether one was in progress at the begin, and at the end.
+    was_active: bool,
+    is_active: bool,
+    begun: bool,
+    ended: bool,
+    /// Time that the one that ended took, as the statistics have it, which may know it in the next interval.
+    seconds: Option<f64>,
+}
+
+/// Begins and ends of the checkpoints of a run. An interval tells that one began, and that one ended; how long it
+/// took, the statistics tell.
+fn checkpoints(run_id: i64) -> Result<Vec<(f64, f64)>> {
+    let rows = query_json::<CheckpointRow>(
+        "SELECT jsonb_build_object('from', begins_s, 'to', begins_s + seconds, 'begun', begun, 'ended', ended,
+                                   'was_active', was_active, 'is_active', is_active,
+                                   'seconds', CASE WHEN ms > 0 OR next_ended THEN ms ELSE coalesce(next_ms, ms) END / 1000.0)::text
+           FROM (SELECT interval_no, begins_s, seconds, ms, begun, ended, is_active,
+                        lag(is_active, 1, false) OVER w AS was_active, lead(interval_no) OVER w IS NULL AS is_last,
+                        lead(ms) OVER w AS next_ms, lead(ended, 1, false) OVER w AS next_ended
+                   FROM (SELECT interval_no, begins_s, seconds, checkpoint_write_ms + checkpoint_sync_ms AS ms,
+                                coalesce(checkpoint_begun, false) AS begun, coalesce(checkpoint_ended, false) AS ended,
+                                coalesce(checkpoint_active, false) AS is_active
+                           FROM bench.run_server_intervals WHERE run_id = $1) i
+                 WINDOW w AS (ORDER BY interval_no)) i
+          WHERE begun OR ended OR is_active <> was_active OR is_last
+          ORDER BY interval_no",
+        run_id,
+    )?;
+    Ok(lengths_of_checkpoints(&rows))
+}
+
+fn lengths_of_checkpoints(rows: &[CheckpointRow]) -> Vec<(f64, f64)> {
+    let mut found = Vec::new();
+    let mut open: Option<f64> = None;
+    for row in rows {
+        let began = match row.was_active {
+            true => open.unwrap_or(0.0),
+            false => row.from,
+        };
+        if row.ended {
+            // It began no earlier than the interval that shows it, and ended no earlier than this one began.
+            let earliest = match row.was_active || row.begun {
+                true => began,
+                false => 0.0,
+            };
+            found.push(match row.seconds {
+                Some(seconds) => {
+                    let from = earliest.max(row.from - seconds);
+                    (from, (from + seconds).min(row.to))
+                }
+                None => (began, row.to),
+            });
+        } else if row.was_active && !row.is_active {
+            found.push((began, row.from));
+        }
+        open = match (row.is_active, row.was_active && !row.ended) {
+            (true, true) => open,
+            (true, false) => Some(row.from),
+            (false, _) => None,
+        };
+    }
+    if let (Some(from), Some(last)) = (open, rows.last()) {
+        found.push((from, last.to));
+    }
+    found
+}
+
 /// Marked spans of a run's time.
-fn spans(run: &Run, clients: &[Moment], server: &[Moment]) -> Vec<Span> {
+fn spans(
+    run: &Run,
+    clients: &[Moment],
+    server: &[Moment],
+    checkpoints: &[(f64, f64)],
+) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut push = |kind, from, to| {
         if to > from {
@@ -313,17 +399,16 @@ fn spans(run: &Run, clients: &[Moment], server: &[Moment]) -> Vec<Span> {
     if let Some(first) = clients.first() {
         push(SpanKind::WarmUp, 0.0, run.warmup_s.min(first.from));
     }
-    let mut mark = |kind, is: fn(&Moment) -> Option<bool>| {
-        for moments in server.chunk_by(|a, b| is(a) == is(b)) {
-            if let ([first, ..], [.., last]) = (moments, moments)
-                && is(first) == Some(true)
-            {
-                push(kind, first.from, last.to);
-            }
+    for (from, to) in checkpoints {
+        push(SpanKind::Checkpoint, *from, *to);
+    }
+    for moments in server.chunk_by(|a, b| a.autovacuum == b.autovacuum) {
+        if let ([first, ..], [.., last]) = (moments, moments)
+            && first.autovacuum == Some(true)
+        {
+            push(SpanKind::Autovacuum, first.from, last.to);
         }
-    };
-    mark(SpanKind::Checkpoint, |moment| moment.checkpoint);
-    mark(SpanKind::Autovacuum, |moment| moment.autovacuum);
+    }
     if let (RunState::Canceled, Some(last), Some(planned)) =
         (run.state, clients.last(), run.duration_s)
     {

@@ -47,6 +47,10 @@ CREATE FUNCTION bench.scaling(
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'scaling_wrapper';
 COMMENT ON FUNCTION bench.scaling IS 'how throughput of a sweep grows with the number of clients: the Universal Scalability Law';
 
+/* Whether a probe of a search was steady, by the mean latencies of its intervals. */
+CREATE FUNCTION bench_internal.is_steady(latencies float8[]) RETURNS boolean
+LANGUAGE c IMMUTABLE STRICT AS 'MODULE_PATHNAME', 'is_steady_wrapper';
+
 /* Reports of several runs as JSON: documents of bench.export_run. */
 CREATE FUNCTION bench_internal.export_sets(set_ids bigint[]) RETURNS text
 LANGUAGE sql VOLATILE PARALLEL UNSAFE

@@ -27,6 +27,8 @@ CREATE TABLE bench.run_server_intervals (
     blocks_written_by_backends     bigint, -- blocks that all other processes wrote; up to 1 s late
     checkpoints_timed              bigint, -- checkpoints that began because of checkpoint_timeout
     checkpoints_requested          bigint, -- checkpoints that began because of CHECKPOINT or max_wal_size
+    checkpoint_write_ms            bigint, -- time in which checkpoints that ended wrote files
+    checkpoint_sync_ms             bigint, -- time in which checkpoints that ended synchronized files to disk
     checkpoint_begun               boolean, -- whether a checkpoint began; NULL for targets
     checkpoint_active              boolean, -- whether a checkpoint was in progress at the end of the interval
     checkpoint_ended               boolean, -- whether a checkpoint ended

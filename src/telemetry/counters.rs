@@ -97,18 +97,21 @@ const fn blocks(version_num: i32) -> QueryPart {
     }
 }
 
-/// Checkpoints by their cause.
+/// Checkpoints by their cause, and the time that they took.
 const fn checkpoints(version_num: i32) -> QueryPart {
     QueryPart {
-        what: "whether checkpoints were timed or requested",
+        what: "whether checkpoints were timed or requested, and how long they took",
         is_privileged: false,
         sql: match version_num {
             170_000.. => {
-                "SELECT num_timed AS checkpoints_timed, num_requested AS checkpoints_requested
+                "SELECT num_timed AS checkpoints_timed, num_requested AS checkpoints_requested,
+                        write_time::bigint AS checkpoint_write_ms, sync_time::bigint AS checkpoint_sync_ms
                    FROM pg_stat_checkpointer"
             }
             _ => {
-                "SELECT checkpoints_timed, checkpoints_req AS checkpoints_requested
+                "SELECT checkpoints_timed, checkpoints_req AS checkpoints_requested,
+                        checkpoint_write_time::bigint AS checkpoint_write_ms,
+                        checkpoint_sync_time::bigint AS checkpoint_sync_ms
                    FROM pg_stat_bgwriter"
             }
         },

@@ -13,6 +13,7 @@ const LIST = [
 const drawn = (least) => ['draws the figures of its tables', figures(least)];
 // With how many charts at least tell values.
 const hover = (least) => ['tells the values at the pointer', hovers(least)];
+const TIME = ['reads charts together, and shows a part of the time', zooms];
 const GRAPH = [
   ['searches functions', searches],
   ['folds the flame graph', folds],
@@ -23,7 +24,7 @@ const USES = {
   dashboard: LIST,
   // Reports in it are as those that stand alone.
   'dashboard-inline': [...LIST, drawn(12), ...[hover(24), ...GRAPH].map(([what, look]) => [what, unfolded(look)])],
-  'report-whole': [drawn(6), hover(9), ...GRAPH],
+  'report-whole': [drawn(6), hover(9), TIME, ...GRAPH],
   'report-day': [drawn(5), hover(7)],
   'report-interval': [drawn(2), hover(4)],
   'report-canceled': [drawn(4)],
@@ -189,6 +190,66 @@ function hovers(least) {
     faults.push(...differs('no values beside a chart', await page.locator('.tip').isVisible(), false));
     return told >= least ? faults : [`use: values of ${told} charts, not ${least}`, ...faults];
   };
+}
+
+// The parts of the time that charts show, and whether they have a crosshair.
+function times(page) {
+  return page.evaluate(() =>
+    [...document.querySelectorAll('figure > svg[data-unit]')].map((svg) => ({
+      part: svg.querySelector(':scope > svg').getAttribute('viewBox').split(' ').filter((_, i) => i % 2 === 0).map((x) => Math.round(Number(x))).join(' '),
+      crossed: svg.querySelector('.cross').style.display !== 'none',
+    })),
+  );
+}
+
+// One crosshair and one part of the time in all charts, chosen with the pointer, by keys, and by the address.
+async function zooms(page) {
+  const faults = [];
+  const all = (what, state, part, crossed = false) => {
+    faults.push(...differs(what, [...new Set(state.map((chart) => `${chart.part} ${chart.crossed}`))], [`${part} ${crossed}`]));
+  };
+  const chart = page.locator('figure > svg[data-unit]').first();
+  await chart.scrollIntoViewIfNeeded();
+  const { left, right } = await chart.evaluate((svg) => ({ left: Number(svg.dataset.left), right: Number(svg.dataset.right) }));
+  const box = await chart.boundingBox();
+  const at = (part) => box.x + (left + part * (right - left)) * box.width;
+  const y = box.y + box.height / 2;
+  const count = (await times(page)).length;
+  if (count < 5) faults.push(`use: ${count} charts over time`);
+  all('at first', await times(page), '0 1000');
+  await page.mouse.move(at(0.5), y);
+  all('the pointer on one chart', await times(page), '0 1000', true);
+  const values = await page.locator('.values:visible').count();
+  if (values < 3) faults.push(`use: values of ${values} other charts`);
+  await page.mouse.move(at(0.25), y);
+  await page.mouse.down();
+  await page.mouse.move(at(0.6), y);
+  await page.mouse.move(at(0.75), y);
+  await page.mouse.up();
+  await page.mouse.move(0, 0);
+  const near = (state) => state.map((chart) => ({ ...chart, part: chart.part.split(' ').map((x) => Math.round(x / 50) * 50).join(' ') }));
+  all('after dragging', near(await times(page)), '250 500');
+  const ticks = await page.evaluate(() => document.querySelectorAll('svg.zoomed > .tick.new').length);
+  if (ticks < 2 * count) faults.push(`use: ${ticks} ticks of a part`);
+  const address = await page.evaluate(() => window.location.hash);
+  if (!/^#t=[\d.]+-[\d.]+$/.test(address)) faults.push(`use: address ${address}`);
+  const shown = await times(page);
+  await page.getByRole('button', { name: 'Whole run' }).click();
+  all('the whole run', await times(page), '0 1000');
+  faults.push(...differs('address of the whole', await page.evaluate(() => window.location.hash), ''));
+  await page.evaluate((hash) => { window.location.hash = hash; }, address);
+  await page.waitForFunction(() => document.querySelector('svg.zoomed'));
+  faults.push(...differs('what an address shows', near(await times(page)), near(shown)));
+  for (const [name, part] of [['Whole run', '0 1000'], ['Zoom in', '250 500'], ['Later', '500 500'], ['Earlier', '250 500'], ['Zoom out', '0 1000']]) {
+    await page.getByRole('button', { name, exact: true }).focus();
+    await page.keyboard.press('Enter');
+    all(`${name} by a key`, await times(page), part);
+  }
+  await page.getByLabel('Moment whose values are shown').focus();
+  await page.keyboard.press('PageUp');
+  all('a moment by a key', await times(page), '0 1000', true);
+  await page.evaluate(() => document.activeElement.blur());
+  return faults;
 }
 
 // The frames of the flame graph: name, place in percent, whether they are shown and marked.

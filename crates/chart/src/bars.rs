@@ -1,6 +1,8 @@
 //! Horizontal bars: one for each thing, or one of parts for each arm.
 
-use crate::chart::{About, Chart, colors};
+use crate::chart::fits;
+use crate::chart::{About, Chart};
+use crate::color::{OTHERS, SERIES, colors};
 use crate::legend::{self, Entry};
 use crate::number::Unit;
 use crate::svg::{Percent, Px};
@@ -103,16 +105,62 @@ impl BudgetArm {
     }
 }
 
+/// Parts below this fraction of their arm are narrower than a pixel.
+const NARROWEST: f64 = 5e-4;
+
+/// The parts of arms that can be seen: of more than there are colors for, the shortest are added up.
+fn added_up(arms: &[BudgetArm]) -> Vec<BudgetArm> {
+    let mut sums: Vec<(&str, f64)> = Vec::new();
+    for arm in arms {
+        let least = NARROWEST * arm.sum();
+        for (_, part) in segments(arm) {
+            let value = part.value.filter(|value| *value >= least).unwrap_or(0.0);
+            match sums.iter_mut().find(|(name, _)| *name == part.name) {
+                Some((_, sum)) => *sum += value,
+                None => sums.push((&part.name, value)),
+            }
+        }
+    }
+    sums.retain(|(_, sum)| *sum > 0.0);
+    sums.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let (named, others) = sums.split_at(sums.len().min(SERIES));
+    let is_of =
+        |names: &[(&str, f64)], part: &Part| names.iter().any(|(name, _)| *name == part.name);
+    let of_arm = |arm: &BudgetArm| {
+        let mut parts: Vec<Part> = Vec::new();
+        let mut rest = 0.0;
+        for (_, part) in segments(arm) {
+            match part.value {
+                Some(_) if is_of(named, part) => parts.push(part.clone()),
+                Some(value) if is_of(others, part) => rest += value,
+                _ => {}
+            }
+        }
+        if rest > 0.0 {
+            parts.push(Part {
+                name: OTHERS.to_owned(),
+                value: Some(rest),
+            });
+        }
+        BudgetArm {
+            name: arm.name.clone(),
+            parts,
+        }
+    };
+    arms.iter().map(of_arm).collect()
+}
+
 /// A bar of parts for each arm, all from 0, as long as their sums. With a single arm, the legend has its
 /// values.
 pub fn budget(about: &About, unit: Unit, arms: &[BudgetArm]) -> Chart {
+    let arms = added_up(arms);
     let longest = arms.iter().map(BudgetArm::sum).fold(0.0, f64::max);
     if longest <= 0.0 {
         return Chart::empty(about);
     }
     let mut names: Vec<&str> = Vec::new();
     for part in arms.iter().flat_map(|arm| &arm.parts) {
-        if part.value.is_some_and(|value| value > 0.0) && !names.contains(&part.name.as_str()) {
+        if !names.contains(&part.name.as_str()) {
             names.push(&part.name);
         }
     }
@@ -136,15 +184,21 @@ pub fn budget(about: &About, unit: Unit, arms: &[BudgetArm]) -> Chart {
             text x="0" y=(Px(y + 13.0)) { (shortened(&arm.name, NAME)) }
             text.value x="100%" y=(Px(y + 13.0)) { (unit.with(sum)) }
             @for (before, part) in segments(arm) {
-                rect.fill.(class(&part.name)) x=(Percent(before / longest)) y=(Px(y + 18.0))
-                    width=(Percent(part.value.unwrap_or(0.0) / longest)) height="14" {
+                @let length = part.value.unwrap_or(0.0) / longest;
+                rect.part.(class(&part.name)) x=(Percent(before / longest)) y=(Px(y + 18.0))
+                    width=(Percent(length)) height="14" {
                     title { (line(&part.name)) ": " (value_of(part, sum)) }
+                }
+                @if fits(&part.name, length) {
+                    text.label.bottom x=(Percent(before / longest + length / 2.0)) y=(Px(y + 29.0)) {
+                        (line(&part.name))
+                    }
                 }
             }
         }
     };
     let top = ROW * arms.len() as f64 + 8.0;
-    match arms {
+    match arms.as_slice() {
         [arm] => {
             let parts: Vec<&Part> = segments(arm).into_iter().map(|(_, part)| part).collect();
             let list = html! {

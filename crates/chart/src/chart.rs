@@ -5,9 +5,8 @@ use crate::svg::{Percent, Px, WIDTH};
 use maud::{Markup, html};
 use selfbench_markup::{Constant, constant, finish, line};
 
-/// The style sheet of all charts, for an element `style`. Colors are those of Okabe and Ito
-/// (<https://jfly.uni-koeln.de/color/>), which color-blind people tell apart, darker or lighter where
-/// the background asks for it.
+/// The style sheet of all charts, for an element `style`. Colors are near those of Okabe and Ito
+/// (<https://jfly.uni-koeln.de/color/>); `tests/palette.rs` says what holds for them.
 pub const STYLE: Constant = constant(include_str!("style.css"));
 
 /// Width of a chart that stands alone, within its margins.
@@ -35,7 +34,7 @@ pub struct Chart {
     about: About,
     height: f64,
     marks: Markup,
-    axes: Option<Axes>,
+    axes: Option<Box<Axes>>,
     unit: Option<Box<(f64, String)>>,
 }
 
@@ -46,6 +45,8 @@ pub(crate) struct Axes {
     pub across: (f64, f64),
     /// `log`, `nines` for an axis where each nine of a percentile takes the same width; linear without.
     pub scale: Option<&'static str>,
+    /// The unit of an axis of time.
+    pub unit: Option<&'static str>,
     /// The values at the lower and the upper end of the area, on a log axis, if they matter.
     pub up: Option<(f64, f64, Area)>,
 }
@@ -64,15 +65,15 @@ impl Chart {
     /// Adds the axes, for a script.
     pub(crate) fn over(self, axes: Axes) -> Chart {
         Chart {
-            axes: Some(axes),
+            axes: Some(Box::new(axes)),
             ..self
         }
     }
 
-    /// Adds the unit of the values over time, and what they are divided by to have it.
-    pub(crate) fn in_unit(self, divisor: f64, name: String) -> Chart {
+    /// Adds what the values over time are divided by, and the unit that they have then.
+    pub(crate) fn in_unit(self, unit: (f64, String)) -> Chart {
         Chart {
-            unit: Some(Box::new((divisor, name))),
+            unit: Some(Box::new(unit)),
             ..self
         }
     }
@@ -99,16 +100,16 @@ impl Chart {
     /// The `svg` element for a page that has [`STYLE`]: as wide as the element that it is in.
     ///
     /// For a script that tells values: `data-from` and `data-to` are the values at the left and the right end
-    /// of the area (seconds over time), on an axis of the kind `data-scale`; `data-left` and `data-right` are
-    /// where these ends are, as fractions of the width. Where the height of a place matters, `data-low` and
+    /// of the area in the unit of the axis, which is of the kind `data-scale`; `data-left` and `data-right` are
+    /// where these ends are, as fractions of the width, and `data-unit` is the unit of a time. Where the height of a place matters, `data-low` and
     /// `data-high` are the values at the lower and the upper end, `data-bottom` and `data-top` their places.
     pub fn embedded(&self) -> Markup {
-        let axes = self.axes.as_ref();
+        let axes = self.axes.as_deref();
         let up = axes.and_then(|axes| axes.up);
         html! {
             svg.chart xmlns="http://www.w3.org/2000/svg" role="img" width="100%" height=(Px(self.height))
                 data-from=[axes.map(|axes| axes.across.0)] data-to=[axes.map(|axes| axes.across.1)]
-                data-scale=[axes.and_then(|axes| axes.scale)]
+                data-scale=[axes.and_then(|axes| axes.scale)] data-unit=[axes.and_then(|axes| axes.unit)]
                 data-left=[axes.map(|_| LEFT)] data-right=[axes.map(|_| RIGHT)]
                 data-low=[up.map(|(low, ..)| low)] data-high=[up.map(|(_, high, _)| high)]
                 data-bottom=[up.map(|(.., area)| Px(area.bottom()))] data-top=[up.map(|(.., area)| Px(area.top))] {
@@ -213,6 +214,11 @@ fn width(label: &str) -> f64 {
     label.chars().count() as f64 / TICK_COLUMNS
 }
 
+/// Whether a label fits a fraction of the width, with space around it, on a narrow page.
+pub(crate) fn fits(label: &str, part: f64) -> bool {
+    width(label) + 1.0 / TICK_COLUMNS < part
+}
+
 /// Whether a label ends at its tick, because the end of the chart would cut it if its middle were there.
 fn is_last(at: f64, label: &str) -> bool {
     at + width(label) / 2.0 > (1.0 - LEFT) / (RIGHT - LEFT)
@@ -239,72 +245,10 @@ pub(crate) const AXIS_HEIGHT: f64 = 36.0;
 /// Height of the unit above an area.
 pub(crate) const UNIT_HEIGHT: f64 = 20.0;
 
-/// Number of colors.
-const COLORS: usize = 10;
-
-/// Colors of classes of waits, which are the same in all charts.
-const WAITS: [(&str, usize); 10] = [
-    ("IO", 0),
-    ("Lock", 1),
-    ("not waiting", 2),
-    ("IPC", 3),
-    ("LWLock", 4),
-    ("Client", 5),
-    ("Extension", 6),
-    ("others", 7),
-    ("Timeout", 8),
-    ("between statements", 9),
-];
-
-/// The class of the color of the `i`th thing.
-pub(crate) fn color(i: usize) -> String {
-    format!("s{}", i % COLORS)
-}
-
-/// The classes of the colors of things by their names: that of its class for a wait, such as `wait: IO`, and for
-/// others the next one that none of them has.
-pub(crate) fn colors(names: &[&str]) -> Vec<String> {
-    let of_wait = |name: &str| {
-        let is_of = |class: &str| {
-            let before = name.strip_suffix(class);
-            before.is_some_and(|before| {
-                before.is_empty() || before.ends_with("wait: ") || before.ends_with("wait ")
-            })
-        };
-        WAITS
-            .iter()
-            .find(|(class, _)| is_of(class))
-            .map(|(_, i)| *i)
-    };
-    let fixed: Vec<Option<usize>> = names.iter().map(|name| of_wait(name)).collect();
-    let mut free = (0..COLORS).filter(|i| !fixed.contains(&Some(*i)));
-    let chosen = fixed.iter().enumerate();
-    chosen
-        .map(|(i, fixed)| color(fixed.or_else(|| free.next()).unwrap_or(i)))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scale::Scale;
-
-    #[test]
-    fn a_class_of_waits_has_one_color() {
-        assert_eq!(colors(&["Lock", "IO"]), ["s1", "s0"]);
-        assert_eq!(colors(&["IO", "BufferPin", "Lock"]), ["s0", "s2", "s1"]);
-        assert_eq!(
-            colors(&["executor", "wait: IO", "server: wait Lock", "IO", "commit"]),
-            ["s2", "s0", "s1", "s0", "s3"]
-        );
-        assert_eq!(colors(&["user", "system"]), ["s0", "s1"]);
-        assert_eq!(colors(&["LWLock"]), ["s4"]);
-        let classes = WAITS.map(|(class, _)| class);
-        let mut all = colors(&classes);
-        all.sort();
-        all.dedup();
-        assert_eq!(all.len(), classes.len());
-    }
 
     #[test]
     fn labels_of_a_bottom_axis_stand_apart() {

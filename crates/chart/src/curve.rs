@@ -1,16 +1,19 @@
 //! Charts of sets of runs: points with intervals and a fitted curve, and intervals of arms.
 
 use crate::bars::shortened;
-use crate::chart::{AXIS_HEIGHT, About, Area, Chart, UNIT_HEIGHT, color};
+use crate::chart::{AXIS_HEIGHT, About, Area, Chart, UNIT_HEIGHT};
+use crate::color::{OTHERS, SERIES, color};
+use crate::date::{date, date_ticks};
 use crate::legend::{self, Entry};
-use crate::number::Unit;
+use crate::marks::{Mark, Marks as Placed};
+use crate::number::{Unit, with};
 use crate::scale::Scale;
 use crate::svg::{Path, Px, WIDTH};
 use maud::{Markup, html};
 use selfbench_markup::line;
 
 /// Height of the marks.
-const HEIGHT: f64 = 180.0;
+const HEIGHT: f64 = 260.0;
 
 /// Height of an arm: its name above its interval.
 const ROW: f64 = 34.0;
@@ -57,8 +60,40 @@ pub struct CurveSeries {
     pub marks: Marks,
 }
 
-/// Points and curves over another axis than time, from 0 on. `across` is what that axis has: `clients`.
-pub fn curve(about: &About, across: Unit, up: Unit, series: &[CurveSeries]) -> Chart {
+/// A horizontal axis.
+#[derive(Clone, Debug)]
+pub enum Across {
+    /// Numbers from 0 on, such as clients.
+    Numbers(Unit),
+    /// Dates, in seconds since 1970, and marks on them.
+    Dates(Vec<Mark>),
+}
+
+/// Part of an axis of dates beside the first and the last date.
+const MARGIN: f64 = 0.03;
+
+impl Across {
+    fn scale(&self, values: impl Iterator<Item = f64> + Clone) -> Scale {
+        match self {
+            Across::Numbers(_) => Scale::from_zero(values),
+            Across::Dates(_) => {
+                let first = values.clone().fold(f64::INFINITY, f64::min);
+                let last = values.fold(first, f64::max);
+                let margin = match MARGIN * (last - first) {
+                    margin if margin > 0.0 => margin,
+                    _ => 3600.0,
+                };
+                Scale::Linear {
+                    from: first - margin,
+                    to: last + margin,
+                }
+            }
+        }
+    }
+}
+
+/// Points and curves over another axis than the time of a run.
+pub fn curve(about: &About, across: &Across, up: Unit, series: &[CurveSeries]) -> Chart {
     let points = || series.iter().flat_map(|series| &series.points);
     let fits = || series.iter().flat_map(|series| &series.fit);
     let xs = points().map(|point| point.x).chain(fits().map(|(x, _)| *x));
@@ -69,20 +104,36 @@ pub fn curve(about: &About, across: Unit, up: Unit, series: &[CurveSeries]) -> C
     if xs.clone().next().is_none() {
         return Chart::empty(about);
     }
-    let (x, y) = (Scale::from_zero(xs), Scale::from_zero(ys));
+    let (x, y) = (across.scale(xs), Scale::from_zero(ys));
+    let marks = match across {
+        Across::Numbers(_) => Placed::of(&x, std::iter::empty()),
+        Across::Dates(marks) => Placed::of(&x, marks.iter().cloned()),
+    };
     let entries = match series {
         [_] => Vec::new(),
-        series => series.iter().enumerate().map(entry).collect(),
+        series => entries(series),
     };
     let area = Area {
-        top: legend::height(&entries) + UNIT_HEIGHT,
+        top: legend::height(&entries) + UNIT_HEIGHT + marks.height(),
         height: HEIGHT,
-        strips: 0.0,
+        strips: marks.height(),
     };
-    let ((divisor, unit), (x_divisor, x_unit)) = (up.on_axis(y.to()), across.on_axis(x.to()));
+    let up = up.on_axis(y.to());
+    let of_numbers = match across {
+        Across::Numbers(unit) => Some(unit.on_axis(x.to())),
+        Across::Dates(_) => None,
+    };
+    let place = |at: f64| match &of_numbers {
+        Some(unit) => with(at, unit),
+        None => date(at),
+    };
+    let (ticks, unit) = match &of_numbers {
+        Some((divisor, name)) => (x.whole_ticks(6.0, *divisor), name.clone()),
+        None => date_ticks(&x),
+    };
     let drawn = html! {
         (legend::draw(&entries, 0.0))
-        (area.left_axis(&y.ticks(4.0, divisor), &unit))
+        (area.left_axis(&y.ticks(4.0, up.0), &up.1))
         (area.marks(html! {
             @for (i, series) in series.iter().enumerate() { (through(series, i, &area, &x, &y)) }
         }))
@@ -92,10 +143,10 @@ pub fn curve(about: &About, across: Unit, up: Unit, series: &[CurveSeries]) -> C
                 @let at = area.x(x.at(point.x));
                 g.(color(i)) {
                     title {
-                        (line(&series.name)) " " (across.with(point.x)) ": "
-                        @if point.y == f64::INFINITY { "beyond the axis" } @else { (up.with(point.y)) }
+                        (line(&series.name)) " " (place(point.x)) ": "
+                        @if point.y == f64::INFINITY { "beyond the axis" } @else { (with(point.y, &up)) }
                         @if let (Some(low), Some(high)) = (point.low, point.high) {
-                            " (" (up.with(low)) " to " (up.with(high)) ")"
+                            " (" (with(low, &up)) " to " (with(high, &up)) ")"
                         }
                     }
                     @if let (Some(low), Some(high)) = (point.low, point.high) {
@@ -105,16 +156,22 @@ pub fn curve(about: &About, across: Unit, up: Unit, series: &[CurveSeries]) -> C
                 }
             }
         }
-        (area.bottom_axis(&x.whole_ticks(6.0, x_divisor), &x_unit))
+        (marks.draw(&area))
+        (area.bottom_axis(&ticks, &unit))
     };
     Chart::new(about, area.bottom() + AXIS_HEIGHT, drawn)
 }
 
-fn entry((i, series): (usize, &CurveSeries)) -> Entry {
-    Entry {
+/// The legend. Series for which there is no color of their own are one entry.
+fn entries(series: &[CurveSeries]) -> Vec<Entry> {
+    let named = series.iter().take(SERIES).map(|series| series.name.clone());
+    let others = (series.len() > SERIES).then(|| format!("{} {OTHERS}", series.len() - SERIES));
+    let names = named.chain(others).enumerate();
+    let entry = |(i, name)| Entry {
         class: color(i),
-        name: series.name.clone(),
-    }
+        name,
+    };
+    names.map(entry).collect()
 }
 
 /// The line of a series: its fit or, without one, through its points; or its shade.
@@ -149,6 +206,8 @@ pub struct Interval {
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
+    /// Values of which it is the mean, such as those of runs.
+    pub runs: Vec<f64>,
     /// Note behind the value, such as a verdict; may be empty.
     pub note: String,
 }
@@ -157,7 +216,10 @@ pub struct Interval {
 /// The axis has 0 only if the values are near it.
 pub fn intervals(about: &About, unit: Unit, arms: &[Interval], reference: Option<f64>) -> Chart {
     let ends = |arm: &Interval| [arm.value, arm.low, arm.high];
-    let values = || arms.iter().flat_map(ends).chain([reference]).flatten();
+    let values = || {
+        let ends = arms.iter().flat_map(ends).chain([reference]).flatten();
+        ends.chain(arms.iter().flat_map(|arm| arm.runs.iter().copied()))
+    };
     let lowest = values().fold(f64::INFINITY, f64::min);
     let highest = values().fold(f64::NEG_INFINITY, f64::max);
     if lowest > highest || !(lowest.is_finite() && highest.is_finite()) {
@@ -181,8 +243,8 @@ pub fn intervals(about: &About, unit: Unit, arms: &[Interval], reference: Option
         height: ROW * arms.len() as f64 + 4.0,
         strips: 0.0,
     };
-    let (divisor, name) = unit.on_axis(highest.abs().max(lowest.abs()));
-    let ticks = across.ticks(5.0, divisor);
+    let unit = unit.on_axis(highest.abs().max(lowest.abs()));
+    let ticks = across.ticks(5.0, unit.0);
     let drawn = html! {
         @for tick in &ticks {
             line.grid x1=(area.x(tick.at)) x2=(area.x(tick.at)) y1=(Px(area.top)) y2=(Px(area.bottom())) {}
@@ -193,12 +255,12 @@ pub fn intervals(about: &About, unit: Unit, arms: &[Interval], reference: Option
         }
         @for (i, arm) in arms.iter().enumerate() {
             @let y = area.top + ROW * i as f64;
-            @let says = arm.value.map_or("unknown".to_owned(), |value| unit.with(value));
+            @let says = arm.value.map_or("unknown".to_owned(), |value| with(value, &unit));
             g.s0 {
                 title {
                     (line(&arm.name)) ": " (says)
                     @if let (Some(low), Some(high)) = (arm.low, arm.high) {
-                        " (" (unit.with(low)) " to " (unit.with(high)) ")"
+                        " (" (with(low, &unit)) " to " (with(high, &unit)) ")"
                     }
                     @if !arm.note.is_empty() { ", " (line(&arm.note)) }
                 }
@@ -210,12 +272,15 @@ pub fn intervals(about: &About, unit: Unit, arms: &[Interval], reference: Option
                     line.whisker x1=(area.x(across.at(low))) x2=(area.x(across.at(high))) y1=(Px(y + 24.0))
                         y2=(Px(y + 24.0)) {}
                 }
+                @for run in &arm.runs {
+                    circle.run cx=(area.x(across.at(*run))) cy=(Px(y + 24.0)) r="3" {}
+                }
                 @if let Some(value) = arm.value {
                     circle.dot cx=(area.x(across.at(value))) cy=(Px(y + 24.0)) r="4.5" {}
                 }
             }
         }
-        (area.bottom_axis(&ticks, &name))
+        (area.bottom_axis(&ticks, &unit.1))
     };
     Chart::new(about, area.bottom() + AXIS_HEIGHT, drawn)
 }

@@ -1,21 +1,16 @@
 //! Latencies of all transactions: their distribution, and the curve of their percentiles.
 
-use crate::chart::{AXIS_HEIGHT, About, Area, Axes, Chart, UNIT_HEIGHT, color};
+use crate::chart::{AXIS_HEIGHT, About, Area, Axes, Chart, UNIT_HEIGHT};
+use crate::color::color;
 use crate::legend::{self, Entry};
+use crate::marks::{Mark, Marks};
 use crate::number::Unit;
 use crate::scale::{Scale, Tick};
-use crate::svg::{Path, Px, WIDTH};
+use crate::svg::{Path, WIDTH};
 use maud::html;
-use selfbench_markup::line;
 
 /// Height of the marks.
-const HEIGHT: f64 = 150.0;
-
-/// Height of a row of names above the marks.
-const ROW: f64 = 14.0;
-
-/// Width of a narrow chart in characters, by which names keep apart.
-const COLUMNS: f64 = 50.0;
+const HEIGHT: f64 = 260.0;
 
 /// Number of latencies in a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,14 +38,17 @@ pub fn distribution(about: &About, bins: &[Bin], marks: &[(String, f64)]) -> Cha
     }
     let share = |bin: &Bin| bin.count as f64 / total as f64;
     let up = Scale::from_zero(used().map(share));
-    let placed = placed_marks(&across, marks);
-    let rows = placed.iter().map(|mark| mark.row + 1).max().unwrap_or(0);
-    let area = Area {
-        top: UNIT_HEIGHT + ROW * rows as f64,
-        height: HEIGHT,
-        strips: ROW * rows as f64,
+    let name = |(name, ms): &(String, f64)| Mark {
+        at: *ms,
+        name: format!("{name} {}", Unit::Milliseconds.with(*ms)),
+        says: String::new(),
     };
-    let top_of = |mark: &Placed| UNIT_HEIGHT - 4.0 + ROW * mark.row as f64;
+    let marks = Marks::of(&across, marks.iter().map(name));
+    let area = Area {
+        top: UNIT_HEIGHT + marks.height(),
+        height: HEIGHT,
+        strips: marks.height(),
+    };
     let mut path = Path::default();
     for bin in used() {
         let (from, to) = (across.at(bin.from_ms), across.at(bin.to_ms));
@@ -67,18 +65,13 @@ pub fn distribution(about: &About, bins: &[Bin], marks: &[(String, f64)]) -> Cha
     let drawn = html! {
         (area.left_axis(&up.ticks(4.0, percent), "% of transactions"))
         (area.marks(html! { path.fill.s0 d=(path) {} }))
-        @for mark in &placed {
-            line.mark x1=(area.x(mark.at)) x2=(area.x(mark.at)) y1=(Px(top_of(mark))) y2=(Px(area.bottom())) {}
-        }
-        @for mark in &placed {
-            text.label.end[mark.at > 0.5] x=(area.x(mark.at)) dx=(if mark.at > 0.5 { "-4" } else { "4" })
-                y=(Px(top_of(mark) + 9.0)) { (mark.name) }
-        }
+        (marks.draw(&area))
         (area.bottom_axis(&across.ticks(6.0, divisor), &format!("latency, {unit}, log scale")))
     };
     Chart::new(about, area.bottom() + AXIS_HEIGHT, drawn).over(Axes {
         across: (from, to),
         scale: Some("log"),
+        unit: None,
         up: None,
     })
 }
@@ -89,37 +82,6 @@ fn middle(scale: &Scale) -> f64 {
         Scale::Log { from, to, .. } => (from * to).sqrt(),
         Scale::Linear { to, .. } => to,
     }
-}
-
-/// A mark with a name in a row where no other name is in its way.
-struct Placed {
-    at: f64,
-    name: String,
-    row: usize,
-}
-
-fn placed_marks(across: &Scale, marks: &[(String, f64)]) -> Vec<Placed> {
-    // Per row, the parts of the width that are taken.
-    let mut taken: Vec<Vec<(f64, f64)>> = Vec::new();
-    let mut placed: Vec<Placed> = Vec::new();
-    for (name, ms) in marks.iter().filter(|(_, ms)| ms.is_finite() && *ms > 0.0) {
-        let name = line(&format!("{name} {}", Unit::Milliseconds.with(*ms))).into_owned();
-        let at = across.at(*ms);
-        let width = (name.chars().count() + 2) as f64 / COLUMNS;
-        let (from, to) = if at > 0.5 {
-            (at - width, at)
-        } else {
-            (at, at + width)
-        };
-        let is_free = |row: &Vec<(f64, f64)>| row.iter().all(|(a, b)| to <= *a || from >= *b);
-        let row = taken.iter().position(is_free).unwrap_or(taken.len());
-        if row == taken.len() {
-            taken.push(Vec::new());
-        }
-        taken[row].push((from, to));
-        placed.push(Placed { at, name, row });
-    }
-    placed
 }
 
 /// Latencies by percentile.
@@ -199,6 +161,7 @@ pub fn percentiles(about: &About, curves: &[PercentileCurve]) -> Chart {
     Chart::new(about, area.bottom() + AXIS_HEIGHT, drawn).over(Axes {
         across: (0.0, 100.0 * (1.0 - 10.0_f64.powf(-most))),
         scale: Some("nines"),
+        unit: None,
         up: None,
     })
 }

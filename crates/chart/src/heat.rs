@@ -10,7 +10,7 @@ use crate::timeline::{STRIP, entries, kinds, span_marks};
 use maud::html;
 
 /// Height of the marks.
-const HEIGHT: f64 = 180.0;
+const HEIGHT: f64 = 260.0;
 
 /// Shades that can be told apart.
 const SHADES: usize = 8;
@@ -26,8 +26,28 @@ pub struct HeatMap {
     pub counts: Vec<Vec<u64>>,
 }
 
+/// The fraction of the transactions above which they are outliers.
+const OUTLIERS: f64 = 0.999;
+
+/// The lowest row in which all transactions are outliers.
+fn outliers_from(counts: &[Vec<u64>]) -> usize {
+    let all: u64 = counts.iter().flatten().sum();
+    let rows = counts.iter().map(Vec::len).max().unwrap_or(0);
+    let mut below = 0;
+    for row in 0..rows {
+        if below as f64 >= OUTLIERS * all as f64 {
+            return row;
+        }
+        below += counts
+            .iter()
+            .filter_map(|column| column.get(row))
+            .sum::<u64>();
+    }
+    rows
+}
+
 /// A map of shades: the stronger, the more transactions of that time had that latency. Shades are on a log
-/// scale, so that single slow transactions are seen. Of the spans, only the one that a canceled run did not have
+/// scale, and outliers have an outline, so that single slow transactions are seen. Of the spans, only the one that a canceled run did not have
 /// is marked: others would be behind the shades.
 pub fn heat(about: &About, time: TimeAxis, spans: &[Span], map: &HeatMap) -> Chart {
     let highest = map.counts.iter().flatten().copied().max().unwrap_or(0);
@@ -59,17 +79,20 @@ pub fn heat(about: &About, time: TimeAxis, spans: &[Span], map: &HeatMap) -> Cha
         height: HEIGHT,
         strips,
     };
-    let mut shades: Vec<Path> = (0..SHADES).map(|_| Path::default()).collect();
-    let mut used = [false; SHADES];
+    let outliers_from = outliers_from(&map.counts);
+    // The shades of cells, and of outliers.
+    let mut shades: Vec<Path> = (0..2 * SHADES).map(|_| Path::default()).collect();
+    let mut used = [false; 2 * SHADES];
     let steps = (highest as f64).ln_1p();
     for (column, times) in map.counts.iter().zip(map.times.windows(2)) {
         let (left, right) = (across.at(times[0]) * WIDTH, across.at(times[1]) * WIDTH);
-        for (count, bounds) in column.iter().zip(map.latencies_ms.windows(2)) {
+        for (row, (count, bounds)) in column.iter().zip(map.latencies_ms.windows(2)).enumerate() {
             if *count == 0 {
                 continue;
             }
             let shade = ((*count as f64).ln_1p() / steps * SHADES as f64).ceil() as usize;
-            let shade = shade.clamp(1, SHADES) - 1;
+            let is_outlier = row >= outliers_from;
+            let shade = shade.clamp(1, SHADES) - 1 + if is_outlier { SHADES } else { 0 };
             let (bottom, top) = (up.at(bounds[0]), up.at(bounds[1]));
             let y = area.height * (1.0 - top);
             shades[shade].rect(left, y, right - left, area.height * (top - bottom));
@@ -86,7 +109,7 @@ pub fn heat(about: &About, time: TimeAxis, spans: &[Span], map: &HeatMap) -> Cha
         (area.left_axis(&up.ticks(5.0, divisor), &format!("{unit}, log scale; stronger color: more transactions")))
         (area.marks(html! {
             @for (i, path) in shades.iter().enumerate().filter(|(i, _)| used[*i]) {
-                path.cell.{ "h" (i + 1) } d=(path) {}
+                path.cell.{ "h" (i % SHADES + 1) }.out[i >= SHADES] d=(path) {}
             }
         }))
         (area.bottom_axis(&ticks, &format!("time, {of_time}")))

@@ -13,11 +13,14 @@
 
 mod bars;
 mod chart;
+mod color;
 mod curve;
+mod date;
 mod distribution;
 mod flame;
 mod heat;
 mod legend;
+mod marks;
 pub mod number;
 pub mod run;
 pub mod scale;
@@ -29,10 +32,11 @@ mod timeline;
 
 pub use bars::{Bar, BudgetArm, Part, bars, budget};
 pub use chart::{About, Chart, STYLE};
-pub use curve::{CurvePoint, CurveSeries, Interval, Marks, curve, intervals};
+pub use curve::{Across, CurvePoint, CurveSeries, Interval, Marks, curve, intervals};
 pub use distribution::{Bin, PercentileCurve, distribution, percentiles};
 pub use flame::flame;
 pub use heat::{HeatMap, heat};
+pub use marks::Mark;
 pub use number::Unit;
 pub use series::{Point, Range, Series, Span, SpanKind, TimeAxis};
 pub use spark::sparkline;

@@ -53,8 +53,16 @@ impl Unit {
 
     /// A value with its unit, as in a sentence.
     pub fn with(self, value: f64) -> String {
-        let (divisor, name) = self.of(value.abs());
-        format!("{} {name}", figure(value / divisor))
+        with(value, &self.of(value.abs()))
+    }
+}
+
+/// A value in the unit of an axis, which is what values are divided by and its name.
+pub(crate) fn with(value: f64, (divisor, name): &(f64, String)) -> String {
+    let value = figure(value / divisor);
+    match name.strip_prefix("in ") {
+        Some(part) => format!("{value} \u{d7} {part}"),
+        None => format!("{value} {name}"),
     }
 }
 
@@ -186,5 +194,9 @@ mod tests {
             [tps(0.0), tps(0.02), tps(0.01), tps(1e-6)],
             ["tps", "tps", "in 0.001 tps", "in 1e-6 tps"]
         );
+        let axis = Unit::Bytes("/s").on_axis(5e6);
+        assert_eq!(with(102_400.0, &axis), "0.0977 MB/s");
+        let axis = Unit::Count("tps").on_axis(0.01);
+        assert_eq!(with(0.004, &axis), "4.00 \u{d7} 0.001 tps");
     }
 }

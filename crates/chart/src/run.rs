@@ -6,7 +6,7 @@ use crate::distribution::{Bin, PercentileCurve, distribution, percentiles};
 use crate::flame::flame;
 use crate::heat::{HeatMap, heat};
 use crate::number::{Unit, figure, thousands};
-use crate::series::{Point, Range, Series, Span, TimeAxis};
+use crate::series::{Point, Range, Series, Span, TimeAxis, added_up};
 use crate::timeline::{lines, stack};
 
 /// Data of a run, reduced to what can be drawn.
@@ -81,15 +81,19 @@ figures! {
     Tps "tps" Unit::Count("transactions/s"), "successful";
     Failed "failed" Unit::Count("transactions/s"), "failed";
     Skipped "skipped" Unit::Count("transactions/s"), "skipped";
+    Retried "retried" Unit::Count("transactions/s"), "retried";
     LatencyAvg "latency_avg" Unit::Milliseconds, "mean";
     LatencyP50 "latency_p50" Unit::Milliseconds, "p50";
     LatencyP95 "latency_p95" Unit::Milliseconds, "p95";
     LatencyP99 "latency_p99" Unit::Milliseconds, "p99";
     LatencyMax "latency_max" Unit::Milliseconds, "max";
+    Lag "lag" Unit::Milliseconds, "mean schedule lag";
     Wal "wal" Unit::Bytes("/s"), "WAL";
     BlocksHit "blocks_hit" Unit::Count("blocks/s"), "found in shared buffers";
     BlocksRead "blocks_read" Unit::Count("blocks/s"), "read";
     BlocksWritten "blocks_written" Unit::Count("blocks/s"), "written";
+    CpuRun "cpu_run" Unit::Share(" of all CPUs"), "the run";
+    CpuOther "cpu_other" Unit::Share(" of all CPUs"), "other processes";
     CpuUser "cpu_user" Unit::Share(" of all CPUs"), "user";
     CpuSystem "cpu_system" Unit::Share(" of all CPUs"), "system";
     CpuIowait "cpu_iowait" Unit::Share(" of all CPUs"), "I/O wait";
@@ -160,7 +164,7 @@ charts! {
     Waits "waits" Waits, "Waits", "what sessions waited for over time, as areas on each other";
     Wal "wal" Server, "WAL", "WAL that the server wrote over time";
     Blocks "blocks" Server, "Blocks", "blocks that the server found in shared buffers, read and wrote over time";
-    Cpu "cpu" Server, "CPU", "how the server's CPUs were used over time";
+    Cpu "cpu" Server, "CPU", "how the server's CPUs were used over time, by the run and by others";
     Device "device" Server, "Devices", "bytes read from and written to the server's devices over time";
     Heatmap "heatmap" Heat, "Heat map of latencies", "how many transactions had which latency when";
     Distribution "distribution" Latencies, "Distribution of latencies", "how many transactions had which latency";
@@ -174,12 +178,19 @@ impl RunChart {
     /// Figures over time, named for a legend, for a chart over time.
     pub fn series(self, data: &RunData) -> Vec<Series> {
         if self == RunChart::Waits {
-            return data.waits.clone();
+            return added_up(data.waits.clone());
         }
         // A line of zeros tells nothing beside another one.
-        let may_be_zero = |figure| !matches!(figure, RunFigure::Failed | RunFigure::Skipped);
+        let may_be_zero = |figure| {
+            use RunFigure::*;
+            !matches!(figure, Failed | Skipped | Retried)
+        };
+        let knows_run = data.figure(RunFigure::CpuRun).is_some();
+        let is_part = |figure| matches!(figure, RunFigure::CpuUser | RunFigure::CpuSystem);
         let named = |figure: &RunFigure| {
             let series = data.figure(*figure)?;
+            // What the run and others use is that, too.
+            (!is_part(*figure) || !knows_run).then_some(())?;
             let is_zero = series.known().all(|(_, range)| range.high == 0.0);
             (may_be_zero(*figure) || !is_zero).then_some(())?;
             Some(Series {
@@ -194,11 +205,11 @@ impl RunChart {
     pub fn figures(self) -> &'static [RunFigure] {
         use RunFigure::*;
         match self {
-            RunChart::Tps => &[Tps, Failed, Skipped],
-            RunChart::Latency => &[LatencyP50, LatencyP95, LatencyP99, LatencyMax],
+            RunChart::Tps => &[Tps, Failed, Skipped, Retried],
+            RunChart::Latency => &[LatencyP50, LatencyP95, LatencyP99, LatencyMax, Lag],
             RunChart::Wal => &[Wal],
             RunChart::Blocks => &[BlocksHit, BlocksRead, BlocksWritten],
-            RunChart::Cpu => &[CpuUser, CpuSystem, CpuIowait, CpuSteal],
+            RunChart::Cpu => &[CpuRun, CpuOther, CpuUser, CpuSystem, CpuIowait, CpuSteal],
             RunChart::Device => &[DeviceRead, DeviceWrite],
             _ => &[],
         }
@@ -277,7 +288,8 @@ impl RunChart {
             RunChart::Waits => most_waits(data),
             RunChart::Wal => mean_course(data, RunFigure::Wal, "WAL"),
             RunChart::Blocks => mean_course(data, RunFigure::BlocksRead, "blocks read"),
-            RunChart::Cpu => mean_course(data, RunFigure::CpuUser, "user time"),
+            RunChart::Cpu => mean_course(data, RunFigure::CpuRun, "processes of the run")
+                .or_else(|| mean_course(data, RunFigure::CpuUser, "user time")),
             RunChart::Device => mean_course(data, RunFigure::DeviceWrite, "writes"),
             RunChart::Heatmap | RunChart::Distribution | RunChart::Percentiles => spread(data),
             RunChart::Statements => longest(data),

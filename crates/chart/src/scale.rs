@@ -211,7 +211,7 @@ pub fn time_ticks(from: f64, to: f64, wanted: f64) -> (Vec<Tick>, &'static str) 
 }
 
 /// Seconds between the ticks of a time axis.
-fn time_step(from: f64, to: f64, wanted: f64) -> f64 {
+pub(crate) fn time_step(from: f64, to: f64, wanted: f64) -> f64 {
     const STEPS: [f64; 17] = [
         1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0,
         10800.0, 21600.0, 43200.0,
@@ -227,7 +227,7 @@ fn time_step(from: f64, to: f64, wanted: f64) -> f64 {
 }
 
 /// The unit of ticks that are `step` seconds apart, and its seconds.
-fn time_unit(step: f64) -> (f64, &'static str) {
+pub(crate) fn time_unit(step: f64) -> (f64, &'static str) {
     match step {
         step if step >= 86400.0 => (86400.0, "days"),
         step if step >= 1800.0 => (3600.0, "h"),

@@ -1,7 +1,8 @@
 //! Charts over time.
 
 use crate::chart::Axes;
-use crate::scale::Scale;
+use crate::color::{OTHERS, SERIES};
+use crate::scale::{Scale, TIME_TICKS, time_step, time_unit};
 
 /// The time that charts of one run share, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,11 +31,19 @@ impl TimeAxis {
         Scale::Linear { from, to }
     }
 
+    /// The unit of its labels, and the seconds of it.
+    pub fn unit(self) -> (f64, &'static str) {
+        let TimeAxis { from, to } = self.checked();
+        time_unit(time_step(from, to, TIME_TICKS))
+    }
+
     /// The axes of a chart over it.
     pub(crate) fn axes(self) -> Axes {
+        let (seconds, unit) = self.unit();
         Axes {
-            across: (self.from, self.to),
+            across: (self.from / seconds, self.to / seconds),
             scale: None,
+            unit: Some(unit),
             up: None,
         }
     }
@@ -111,6 +120,32 @@ impl Series {
         parts.retain(|part| !part.is_empty());
         parts
     }
+}
+
+/// Series for areas on each other, the largest first: of more than there are colors for, the smallest are added up.
+/// All have the same times.
+pub(crate) fn added_up(mut series: Vec<Series>) -> Vec<Series> {
+    if series.len() <= SERIES {
+        return series;
+    }
+    let others = series.split_off(SERIES);
+    let sum = |i: usize| {
+        let values = others
+            .iter()
+            .filter_map(|series| series.points.get(i)?.value);
+        values.map(|range| range.mean).sum()
+    };
+    let points = others[0].points.iter().enumerate();
+    series.push(Series {
+        name: OTHERS.to_owned(),
+        points: points
+            .map(|(i, point)| Point {
+                value: Some(Range::of(sum(i))),
+                ..*point
+            })
+            .collect(),
+    });
+    series
 }
 
 /// Kind of a span of time.

@@ -1,15 +1,17 @@
 //! Figures over time: lines, and areas on each other, with spans of time marked.
 
-use crate::chart::{AXIS_HEIGHT, About, Area, Chart, UNIT_HEIGHT, colors};
+use crate::chart::{AXIS_HEIGHT, About, Area, Chart, UNIT_HEIGHT, fits};
+use crate::color::colors;
 use crate::legend::{self, Entry};
-use crate::number::{Unit, figure};
+use crate::number::{Unit, with};
 use crate::scale::{Scale, TIME_TICKS, time_ticks};
 use crate::series::{Range, Series, Span, SpanKind, TimeAxis};
-use crate::svg::{Path, WIDTH};
+use crate::svg::{Path, Px, WIDTH};
 use maud::{Markup, html};
+use selfbench_markup::line as text;
 
 /// Height of the marks.
-const HEIGHT: f64 = 150.0;
+const HEIGHT: f64 = 260.0;
 
 /// Height of the strip that marks the spans of one kind.
 pub(crate) const STRIP: f64 = 5.0;
@@ -41,17 +43,25 @@ pub fn lines(
     };
     let names: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
     let colors = colors(&names);
-    over_time(about, time, unit, scale, &names, spans, |place| {
-        html! {
-            @for (i, series) in series.iter().enumerate() {
-                (line(series, &colors[i], place))
+    over_time(
+        about,
+        time,
+        (unit, scale),
+        &names,
+        spans,
+        &[],
+        |place, unit| {
+            html! {
+                @for (i, series) in series.iter().enumerate() {
+                    (line(series, &colors[i], place, unit))
+                }
             }
-        }
-    })
+        },
+    )
 }
 
 /// The line of one series, and the area of its ranges.
-fn line(series: &Series, class: &str, place: &dyn Fn(f64, f64) -> (f64, f64)) -> Markup {
+fn line(series: &Series, class: &str, place: &Place, unit: &(f64, String)) -> Markup {
     let [mut line, mut band, mut dots] = [(); 3].map(|()| Path::default());
     let (mut has_line, mut has_band, mut has_dots) = (false, false, false);
     for part in series.parts() {
@@ -75,12 +85,23 @@ fn line(series: &Series, class: &str, place: &dyn Fn(f64, f64) -> (f64, f64)) ->
             band.close();
         }
     }
+    let values = || series.known().map(|(_, range)| range);
+    let low = values()
+        .map(|range| range.low)
+        .fold(f64::INFINITY, f64::min);
+    let high = values().map(|range| range.high).fold(low, f64::max);
+    let says = html! {
+        title { (text(&series.name)) ": " (with(low, unit)) " to " (with(high, unit)) }
+    };
     html! {
         @if has_band { path.band.(class) d=(band) {} }
-        @if has_line { path.line.(class) d=(line) {} }
-        @if has_dots { path.line.dots.(class) d=(dots) {} }
+        @if has_line { path.line.(class) d=(line) { (says) } }
+        @if has_dots { path.line.dots.(class) d=(dots) { (says) } }
     }
 }
+
+/// From a time and a value to coordinates of the marks.
+type Place = dyn Fn(f64, f64) -> (f64, f64);
 
 /// Means over time as areas on each other: the first series is at the bottom. A value that is not known
 /// counts as 0. All series have the same times.
@@ -117,23 +138,79 @@ pub fn stack(
     let scale = Scale::from_zero(highest);
     let names: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
     let colors = colors(&names);
-    over_time(about, time, unit, scale, &names, spans, |place| {
-        html! {
-            @for (i, pair) in sums.windows(2).enumerate() {
-                @let (below, above) = (&pair[0], &pair[1]);
-                path.area.(colors[i]) d=({
-                    let mut path = Path::default();
-                    path.line(times.iter().zip(above).map(|(at, sum)| place(*at, *sum)));
-                    for (at, sum) in times.iter().zip(below).rev() {
-                        let (x, y) = place(*at, *sum);
-                        path.line_to(x, y);
+    let labels: Vec<Label> = sums
+        .windows(2)
+        .zip(&names)
+        .filter_map(|(pair, name)| label_within(name, time, &times, &pair[0], &pair[1], &scale))
+        .collect();
+    over_time(
+        about,
+        time,
+        (unit, scale),
+        &names,
+        spans,
+        &labels,
+        |place, unit| {
+            html! {
+                @for (i, pair) in sums.windows(2).enumerate() {
+                    @let (below, above) = (&pair[0], &pair[1]);
+                    path.area.(colors[i]) d=({
+                        let mut path = Path::default();
+                        path.line(times.iter().zip(above).map(|(at, sum)| place(*at, *sum)));
+                        for (at, sum) in times.iter().zip(below).rev() {
+                            let (x, y) = place(*at, *sum);
+                            path.line_to(x, y);
+                        }
+                        path.close();
+                        path
+                    }) {
+                        @if let Some(mean) = series[i].mean() {
+                            title { (text(&series[i].name)) ": " (with(mean, unit)) " on average" }
+                        }
                     }
-                    path.close();
-                    path
-                }) {}
+                }
             }
+        },
+    )
+}
+
+/// A name within an area: the time and the value where its middle is.
+struct Label<'a> {
+    name: &'a str,
+    at: f64,
+    value: f64,
+}
+
+/// Height that a name takes.
+const LABEL: f64 = 17.0;
+
+/// The name of an area where it has most space around it, if it fits anywhere.
+fn label_within<'a>(
+    name: &'a str,
+    time: TimeAxis,
+    times: &[f64],
+    below: &[f64],
+    above: &[f64],
+    scale: &Scale,
+) -> Option<Label<'a>> {
+    let across = time.scale();
+    let places: Vec<f64> = times.iter().map(|at| across.at(*at)).collect();
+    let mut best: Option<(f64, Label)> = None;
+    for (from, place) in places.iter().enumerate() {
+        let Some(length) = places[from..].iter().position(|to| fits(name, to - place)) else {
+            break;
+        };
+        let window = from..=from + length;
+        let low = below[window.clone()].iter().copied().fold(0.0, f64::max);
+        let high = above[window].iter().copied().fold(f64::INFINITY, f64::min);
+        let height = HEIGHT * (scale.at(high) - scale.at(low));
+        if height >= LABEL && best.as_ref().is_none_or(|(most, _)| height > *most) {
+            let at = (times[from] + times[from + length]) / 2.0;
+            let value = (low + high) / 2.0;
+            best = Some((height, Label { name, at, value }));
         }
-    })
+    }
+    best.map(|(_, label)| label)
 }
 
 /// The kinds of spans that there are.
@@ -147,11 +224,11 @@ pub(crate) fn kinds(spans: &[Span]) -> Vec<SpanKind> {
 fn over_time(
     about: &About,
     time: TimeAxis,
-    unit: Unit,
-    scale: Scale,
+    (unit, scale): (Unit, Scale),
     names: &[&str],
     spans: &[Span],
-    marks: impl FnOnce(&dyn Fn(f64, f64) -> (f64, f64)) -> Markup,
+    labels: &[Label],
+    marks: impl FnOnce(&Place, &(f64, String)) -> Markup,
 ) -> Chart {
     let time = time.checked();
     let kinds = kinds(spans);
@@ -162,29 +239,34 @@ fn over_time(
         height: HEIGHT,
         strips,
     };
-    let (divisor, unit) = unit.on_axis(scale.to());
+    let unit = unit.on_axis(scale.to());
     let (ticks, of_time) = time_ticks(time.from, time.to, TIME_TICKS);
     let across = Scale::Linear {
         from: time.from,
         to: time.to,
     };
-    let place = |at: f64, value: f64| {
+    let place = move |at: f64, value: f64| {
         let y = area.height * (1.0 - scale.at(value));
         (WIDTH * across.at(at), y)
     };
     let of_axis = match scale.is_log() {
-        true => format!("{unit}, log scale"),
-        false => unit.clone(),
+        true => format!("{}, log scale", unit.1),
+        false => unit.1.clone(),
     };
     let marks = html! {
         (legend::draw(&entries, 0.0))
         (span_marks(&area, &across, spans, &kinds))
-        (area.left_axis(&scale.ticks(4.0, divisor), &of_axis))
-        (area.marks(marks(&place)))
+        (area.left_axis(&scale.ticks(4.0, unit.0), &of_axis))
+        (area.marks(marks(&place, &unit)))
+        @for label in labels {
+            text.label.bottom x=(area.x(across.at(label.at))) y=(Px(area.y(scale.at(label.value)) + 4.0)) {
+                (text(label.name))
+            }
+        }
         (area.bottom_axis(&ticks, &format!("time, {of_time}")))
     };
     let chart = Chart::new(about, area.bottom() + AXIS_HEIGHT, marks);
-    chart.over(time.axes()).in_unit(divisor, unit)
+    chart.over(time.axes()).in_unit(unit)
 }
 
 /// A single series needs no name beside the title.
@@ -246,9 +328,9 @@ fn says<'a>(kind: SpanKind, spans: impl Iterator<Item = &'a Span>, across: &Scal
             format!("{name}, {from} to {to}")
         }
         spans => format!(
-            "{name}, {} times, {} s together",
+            "{name}, {} times, {} together",
             spans.len(),
-            figure(seconds)
+            across.moment(seconds)
         ),
     }
 }

@@ -122,7 +122,12 @@ fn charts() -> Vec<(&'static str, Chart)> {
         ),
         (
             "curve",
-            curve(&about("Scaling"), Unit::Count("clients"), tps, &scaling()),
+            curve(
+                &about("Scaling"),
+                &Across::Numbers(Unit::Count("clients")),
+                tps,
+                &scaling(),
+            ),
         ),
         ("flame", flame(&about("Flame graph"), &stacks())),
     ]
@@ -280,7 +285,23 @@ fn odd_data() {
             };
             check_policy(
                 "curve",
-                &curve(&about("odd"), unit, unit, &[curve_of]).alone(),
+                &curve(
+                    &about("odd"),
+                    &Across::Numbers(unit),
+                    unit,
+                    std::slice::from_ref(&curve_of),
+                )
+                .alone(),
+            );
+            check_policy(
+                "dates",
+                &curve(
+                    &about("odd"),
+                    &Across::Dates(vec![Mark::default()]),
+                    unit,
+                    &[curve_of],
+                )
+                .alone(),
             );
             let curve_of = PercentileCurve {
                 points: vec![(100.0, value.unwrap_or(0.0))],
@@ -308,7 +329,10 @@ fn odd_data() {
         "intervals",
         &intervals(&about("odd"), unit, &[], None).alone(),
     );
-    check_policy("curve", &curve(&about("odd"), unit, unit, &[]).alone());
+    check_policy(
+        "curve",
+        &curve(&about("odd"), &Across::Dates(vec![]), unit, &[]).alone(),
+    );
     check_policy("percentiles", &percentiles(&about("odd"), &[]).alone());
     check_policy(
         "distribution",

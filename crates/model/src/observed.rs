@@ -247,6 +247,10 @@ counters! {
         checkpoints_timed,
         /// Checkpoints that began because they were requested, or because of the amount of WAL.
         checkpoints_requested,
+        /// Time in which checkpoints that have ended wrote files.
+        checkpoint_write_ms,
+        /// Time in which they synchronized files to disk.
+        checkpoint_sync_ms,
         /// Bytes of temporary files.
         temp_bytes,
         /// Deadlocks.

@@ -2,8 +2,8 @@
 //! tests look for labels that overlap or are cut.
 
 use selfbench_chart::{
-    About, Bin, Chart, CurvePoint, CurveSeries, Interval, PercentileCurve, Point, Range, Series,
-    TimeAxis, Unit, curve, distribution, intervals, lines, percentiles,
+    About, Across, Bin, Chart, CurvePoint, CurveSeries, Interval, PercentileCurve, Point, Range,
+    Series, TimeAxis, Unit, curve, distribution, intervals, lines, percentiles,
 };
 use selfbench_page::{Block, Picture, Report, Section};
 
@@ -119,6 +119,7 @@ fn arms(number: usize, value: impl Fn(f64) -> f64) -> Chart {
             value: Some(middle),
             low: Some(0.9 * middle),
             high: Some(1.1 * middle),
+            runs: vec![0.95 * middle, 1.05 * middle],
             note: "no difference can be seen".into(),
         }
     };
@@ -141,5 +142,10 @@ fn by_clients(number: usize, value: impl Fn(f64) -> f64) -> Chart {
         ..CurveSeries::default()
     };
     let (clients, tps) = (Unit::Count("clients"), Unit::Count("transactions/s"));
-    curve(&about("Scaling", number), clients, tps, &[series])
+    curve(
+        &about("Scaling", number),
+        &Across::Numbers(clients),
+        tps,
+        &[series],
+    )
 }

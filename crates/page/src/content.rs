@@ -225,7 +225,8 @@ pub(crate) fn print(column: &str, value: &Value) -> String {
         Value::Number(number) => match number.as_f64() {
             Some(share) if column.ends_with("share") => format!("{:.1} %", 100.0 * share),
             Some(value) if number.is_f64() => decimal(value),
-            _ => number.to_string(),
+            _ if is_name(column) => number.to_string(),
+            _ => thousands(&number.to_string()),
         },
         Value::Array(values) => {
             let texts: Vec<String> = values.iter().map(|value| print(column, value)).collect();
@@ -240,6 +241,12 @@ pub(crate) fn print(column: &str, value: &Value) -> String {
     }
 }
 
+/// Whether the numbers of a column tell things apart.
+fn is_name(column: &str) -> bool {
+    let ends = ["id", "ids", "_no", "line", "port", "seed"];
+    ends.iter().any(|end| column.ends_with(end))
+}
+
 /// A number with as many decimals as its size calls for.
 pub(crate) fn decimal(value: f64) -> String {
     let decimals = match value.abs() {
@@ -251,7 +258,7 @@ pub(crate) fn decimal(value: f64) -> String {
         x if x >= 0.01 => 4,
         _ => 5,
     };
-    format!("{value:.decimals$}")
+    thousands(&format!("{value:.decimals$}"))
 }
 
 /// A moment, as JSON has it, to the second.
@@ -298,8 +305,10 @@ mod tests {
     fn values_are_printed_by_their_size() {
         let printed = |value: Value| print("x", &value);
         assert_eq!(printed(json!(null)), "-");
-        assert_eq!(printed(json!(123456)), "123456");
-        assert_eq!(printed(json!(123456.7)), "123457");
+        assert_eq!(printed(json!(123456)), "123,456");
+        assert_eq!(print("run_id", &json!(123456)), "123456");
+        assert_eq!(print("run_ids", &json!([1234, 5])), "1234, 5");
+        assert_eq!(printed(json!(123456.7)), "123,457");
         assert_eq!(printed(json!(0.0)), "0");
         assert_eq!(printed(json!(0.00912)), "0.00912");
         assert_eq!(printed(json!(12.3456)), "12.35");

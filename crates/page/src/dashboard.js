@@ -40,7 +40,7 @@
   function value(row, column, isNumber) {
     const text = row.cells[column].textContent.trim();
     if (!isNumber) return text === '-' ? null : text;
-    const number = Number.parseFloat(text);
+    const number = Number.parseFloat(text.replaceAll(',', ''));
     return Number.isNaN(number) ? null : number;
   }
 

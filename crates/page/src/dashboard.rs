@@ -346,7 +346,7 @@ fn figure(value: Option<f64>) -> String {
 mod tests {
     use super::*;
     use crate::content::{Block, Picture, Section};
-    use selfbench_chart::{About, Unit, curve};
+    use selfbench_chart::{About, Across, Unit, curve};
 
     fn run(run_id: i64, label: &str) -> Run {
         Run {
@@ -379,6 +379,7 @@ mod tests {
                 level: Some(level),
                 before: Some(100.0),
                 since: Some(6),
+                disturbances: vec!["autovacuum".into()],
                 curve: vec![Some(100.0), None, Some(value)],
             },
             latency: Figure {
@@ -404,6 +405,31 @@ mod tests {
         assert!(html.contains("-50.0 %"));
         let html = answered(course("suspect", 80.0, 100.0));
         assert!(html.contains("1 got slower.") && html.contains("-20.0 %"));
+    }
+
+    #[test]
+    fn states_are_told_in_words_and_changes_in_colors() {
+        let html = answered(course("slower", 51.0, 50.0));
+        assert!(html.contains("<td class=\"number worse\">-50.0 %</td>"));
+        assert!(html.contains("slower since run 6"));
+        let html = answered(course("faster", 200.0, 200.0));
+        assert!(html.contains("<td class=\"number better\">+100.0 %</td>"));
+        assert!(answered(course("noisy", 10.0, 100.0)).contains("noisy: autovacuum"));
+        assert!(answered(course("no history", 1.0, 1.0)).contains("too few nights to tell"));
+    }
+
+    #[test]
+    fn the_largest_change_comes_first() {
+        let named = |label: &str, level| Course {
+            label: label.into(),
+            ..course("slower", level, level)
+        };
+        let page = Dashboard {
+            courses: vec![named("a tenth", 90.0), named("most", 30.0)],
+            ..Dashboard::default()
+        };
+        let html = page.html();
+        assert!(html.find(">most<").unwrap() < html.find(">a tenth<").unwrap());
     }
 
     #[test]
@@ -437,7 +463,7 @@ mod tests {
         ];
         assert_eq!(
             set("compare", arms).found(),
-            "a: 1000 tps, baseline; b: 2000 tps, no difference can be seen"
+            "a: 1,000 tps, baseline; b: 2,000 tps, no difference can be seen"
         );
         let points = vec![
             arm("clients=1", Some(1000.0), None),
@@ -446,7 +472,7 @@ mod tests {
         ];
         assert_eq!(
             set("sweep", points).found(),
-            "highest tps of 2 points: clients=2, 2000"
+            "highest tps of 2 points: clients=2, 2,000"
         );
         assert_eq!(set("compare", Vec::new()).found(), "-");
     }
@@ -481,7 +507,12 @@ mod tests {
         let mut page = dashboard(vec![run(1, "a")]);
         let chart = || {
             Block::Chart(Picture {
-                chart: curve(&About::default(), Unit::Count(""), Unit::Count(""), &[]),
+                chart: curve(
+                    &About::default(),
+                    &Across::Numbers(Unit::Count("")),
+                    Unit::Count(""),
+                    &[],
+                ),
                 table: None,
                 query: String::new(),
             })
@@ -504,6 +535,6 @@ mod tests {
             .skip(1)
             .filter_map(|text| text.find("</script>"))
             .sum();
-        assert!(scripts < 20_000);
+        assert!(scripts < 24_000);
     }
 }

@@ -12,7 +12,17 @@ impl Report {
         Document {
             title: &self.title,
             intro: html! { @if !self.subtitle.is_empty() { p.muted { (self.subtitle) } } },
-            main: html! { @for section in &self.sections { (section.html(None, &mut ids)) } },
+            main: html! {
+                // Sections have the numbers that they get below.
+                @if self.sections.len() > 2 {
+                    nav.contents aria-label="Contents" {
+                        @for (i, section) in self.sections.iter().enumerate() {
+                            a href={ "#part-" (i + 1) } { (section.heading) }
+                        }
+                    }
+                }
+                @for section in &self.sections { (section.html(None, &mut ids)) }
+            },
             footer: html! { p { (self.footer) } },
             scripts: self.script().as_slice(),
         }

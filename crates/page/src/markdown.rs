@@ -118,7 +118,7 @@ fn row(cells: impl Iterator<Item = String>) -> String {
 mod tests {
     use super::*;
     use crate::content::{Picture, Section};
-    use selfbench_chart::{About, Unit, curve};
+    use selfbench_chart::{About, Across, Unit, curve};
 
     #[test]
     fn queries_of_charts_are_told_where_there_are_some() {
@@ -126,7 +126,7 @@ mod tests {
             let picture = |query: &&str| {
                 let chart = curve(
                     &About::default(),
-                    Unit::Count("run"),
+                    &Across::Dates(Vec::new()),
                     Unit::Count("tps"),
                     &[],
                 );

@@ -3,7 +3,7 @@
 
 use crate::content::{Block, Picture, Row, Table};
 use selfbench_chart::run::{RunChart, RunData};
-use selfbench_chart::{Bin, Series};
+use selfbench_chart::{Bin, Series, TimeAxis};
 use serde_json::{Number, Value};
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ impl Pictures<'_> {
             RunChart::Distribution => bins(self.data),
             RunChart::Percentiles => percentiles(self.data),
             RunChart::Heatmap => cells(self.data),
-            _ => rows(&chart.series(self.data), picture.unit()),
+            _ => rows(&chart.series(self.data), self.data.time, picture.unit()),
         };
         let columns = drawn.first().map_or(0, |row| row.0.len());
         let table = (columns > 0).then(|| Table {
@@ -114,12 +114,12 @@ fn cells(data: &RunData) -> Vec<Row> {
     let moments = heat.times.windows(2).zip(&heat.counts);
     moments
         .flat_map(|(times, counts)| {
-            let seconds = (times[0] + times[1]) / 2.0;
+            let at = moment((times[0] + times[1]) / 2.0, data.time);
             let ranges = heat.latencies_ms.windows(2).zip(counts);
             let used = ranges.filter(|(_, count)| **count > 0);
             used.map(move |(range, count)| {
                 Row(vec![
-                    ("seconds".into(), number(Some(seconds))),
+                    at.clone(),
                     ("from_ms".into(), number(Some(range[0]))),
                     ("to_ms".into(), number(Some(range[1]))),
                     ("transactions".into(), (*count).into()),
@@ -131,14 +131,14 @@ fn cells(data: &RunData) -> Vec<Row> {
 
 /// The values of series as rows, one for each moment; where a moment stands for several intervals, with
 /// their lowest and highest values. They have the unit of the drawing, which columns name.
-fn rows(series: &[Series], unit: Option<(f64, &str)>) -> Vec<Row> {
+fn rows(series: &[Series], time: TimeAxis, unit: Option<(f64, &str)>) -> Vec<Row> {
     let (divisor, unit) = unit.unwrap_or((1.0, ""));
     let moments = series.iter().flat_map(|series| &series.points);
     // Times are not negative, so their bits are in the same order.
     let mut by_time: BTreeMap<u64, Row> = moments
         .map(|point| {
-            let seconds = ("seconds".to_owned(), number(Some(point.at)));
-            (point.at.max(0.0).to_bits(), Row(vec![seconds]))
+            let at = moment(point.at, time);
+            (point.at.max(0.0).to_bits(), Row(vec![at]))
         })
         .collect();
     for series in series {
@@ -171,6 +171,12 @@ fn rows(series: &[Series], unit: Option<(f64, &str)>) -> Vec<Row> {
     by_time.into_values().collect()
 }
 
+/// A moment in the unit of its axis, which the column names.
+fn moment(at: f64, time: TimeAxis) -> (String, Value) {
+    let (seconds, unit) = time.unit();
+    (format!("time ({unit})"), number(Some(at / seconds)))
+}
+
 fn number(value: Option<f64>) -> Value {
     value
         .and_then(Number::from_f64)
@@ -200,6 +206,7 @@ mod tests {
                 })
                 .to_vec(),
             percentiles: vec![(50.0, 1.5), (99.99, 2.0)],
+            time: TimeAxis { from: 0.0, to: 2.0 },
             heat: HeatMap {
                 times: vec![0.0, 1.0, 2.0],
                 latencies_ms: vec![1.0, 2.0, 4.0],
@@ -243,12 +250,16 @@ mod tests {
                 ],
             },
         ];
-        let rows = rows(&series, Some((0.5, "kB/s")));
+        let time = |to| TimeAxis { from: 0.0, to };
+        let minutes = rows(&series, time(600.0), Some((0.5, "kB/s")));
+        assert_eq!(minutes[1].0[0].0, "time (min)");
+        assert_eq!(printed(&minutes)[1], "0.0167 - - - 6.000");
+        let rows = rows(&series, time(3.0), Some((0.5, "kB/s")));
         let heads: Vec<_> = rows[0].0.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(
             heads,
             [
-                "seconds",
+                "time (s)",
                 "a (kB/s)",
                 "a (kB/s), low",
                 "a (kB/s), high",

@@ -7,8 +7,8 @@ use crate::content::{Block, Picture, Remark, Report, Row, Section, decimal, mome
 use crate::source::Source;
 use overlaid::overlaid;
 use selfbench_chart::{
-    About, BudgetArm, CurvePoint, CurveSeries, Interval, Marks, Part, Unit, budget, curve,
-    intervals,
+    About, Across, BudgetArm, CurvePoint, CurveSeries, Interval, Marks, Part, PercentileCurve,
+    Unit, budget, curve, intervals, percentiles,
 };
 use selfbench_report::counted;
 use serde_json::Value;
@@ -143,10 +143,16 @@ fn doubts<S: Source>(set: &Set, source: &mut S) -> Result<Vec<Block>, S::Error> 
         "SELECT a.severity, a.finding, count(*) AS runs, min(r.run_id) AS run_id, \
          (array_agg(a.evidence ORDER BY r.run_id))[1] AS evidence, \
          (array_agg(a.remedy ORDER BY r.run_id))[1] AS remedy \
-         FROM bench.runs r, LATERAL bench.advice(r.run_id) a WHERE r.set_id = {} AND r.round IS DISTINCT FROM 0 \
+         FROM bench.runs r, LATERAL bench.advice(r.run_id) a WHERE r.set_id = {} AND r.round IS DISTINCT FROM 0{} \
          GROUP BY a.severity, a.finding \
          ORDER BY array_position('{{error,warning,note}}', a.severity), count(*) DESC, a.finding",
-        set.id
+        set.id,
+        // A search overloads the server on purpose.
+        match set.is("find_capacity") {
+            true =>
+                " AND (r.rate IS NULL OR a.finding NOT IN ('transactions were skipped', 'the rate was missed'))",
+            false => "",
+        }
     ))?;
     let remark = |row: &Row| Remark {
         severity: match row.text("severity") {
@@ -180,21 +186,58 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
         order.extend(table.rows.iter().map(|row| row.text("arm").to_owned()));
         let sentence = |row: &Row| format!("{}: {}", row.text("arm"), row.text("verdict"));
         let sentences: Vec<String> = table.rows.iter().map(sentence).collect();
-        let arms = table.rows.iter().map(|row| Interval {
-            name: row.text("arm").to_owned(),
-            value: row.number("tps"),
-            low: row.number("tps_low"),
-            high: row.number("tps_high"),
-            note: String::new(),
+        let runs = source.rows(&format!(
+            "SELECT arm, jsonb_agg(tps ORDER BY run_id) AS tps FROM bench.runs WHERE set_id = {} AND round > 0 \
+             AND state = 'finished' AND tps IS NOT NULL GROUP BY arm",
+            set.id
+        ))?;
+        let runs_of = |arm: &str| {
+            let of_arm = runs.iter().find(|row| row.text("arm") == arm);
+            let tps = of_arm.and_then(|row| row.0.iter().find(|(name, _)| name == "tps"));
+            let tps = tps
+                .and_then(|(_, tps)| tps.as_array())
+                .into_iter()
+                .flatten();
+            tps.filter_map(Value::as_f64).collect()
+        };
+        let arms = table.rows.iter().map(|row| {
+            let (low, high) = interval(row, "tps");
+            Interval {
+                name: row.text("arm").to_owned(),
+                value: row.number("tps"),
+                low,
+                high,
+                runs: runs_of(row.text("arm")),
+                ..Interval::default()
+            }
         });
         let arms: Vec<Interval> = arms.collect();
+        let ratios = table
+            .rows
+            .iter()
+            .filter(|row| row.number("ratio").is_some());
+        let ratios = ratios.filter(|row| !row.text("verdict").starts_with("baseline"));
+        let ratios = ratios.map(|row| {
+            let (low, high) = interval(row, "ratio");
+            Interval {
+                name: row.text("arm").to_owned(),
+                value: row.number("ratio"),
+                low,
+                high,
+                ..Interval::default()
+            }
+        });
+        let ratios: Vec<Interval> = ratios.collect();
         let baseline = table
             .rows
             .iter()
             .find(|row| row.text("verdict").starts_with("baseline"));
         let about = About {
             title: "Throughput of the arms.".into(),
-            finding: format!("With intervals of 95 %. {}.", sentences.join("; ")),
+            finding: format!(
+                "With intervals of 95 %; each run is a point. {}.",
+                sentences.join("; ")
+            ),
         };
         blocks.extend(sentences.into_iter().map(Block::Lead));
         let chart = intervals(
@@ -209,6 +252,23 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
             query: String::new(),
         }));
         blocks.push(Block::Table(table));
+        if !ratios.is_empty() {
+            let about = About {
+                title: "Throughput beside the baseline.".into(),
+                finding: "An arm differs if its interval of 95 % does not contain 1.".into(),
+            };
+            blocks.push(Block::Chart(Picture {
+                chart: intervals(
+                    &about,
+                    Unit::Count("times the baseline"),
+                    &ratios,
+                    Some(1.0),
+                ),
+                table: None,
+                query: String::new(),
+            }));
+        }
+        blocks.extend(latencies(set, &order, source)?);
     }
     let budgets = source.table(
         "Time budget of a transaction in each arm",
@@ -244,6 +304,58 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
         }));
     }
     Ok(())
+}
+
+/// The 95 % interval of a figure of an arm. Two runs have none that tells anything.
+fn interval(row: &Row, figure: &str) -> (Option<f64>, Option<f64>) {
+    match row.number("runs") {
+        Some(runs) if runs < 3.0 => (None, None),
+        _ => (
+            row.number(&format!("{figure}_low")),
+            row.number(&format!("{figure}_high")),
+        ),
+    }
+}
+
+/// The latencies of all transactions of each arm, over each other.
+fn latencies<S: Source>(
+    set: &Set,
+    order: &[String],
+    source: &mut S,
+) -> Result<Option<Block>, S::Error> {
+    let rows = source.rows(&format!(
+        "SELECT a.arm, jsonb_agg(jsonb_build_array(p.p, bench.percentile(a.histogram, p.p)) ORDER BY p.p) AS curve \
+         FROM (SELECT arm, bench.merge_histograms(histogram) AS histogram, sum(transactions) AS transactions FROM bench.runs \
+         WHERE set_id = {} AND round > 0 AND state = 'finished' AND histogram IS NOT NULL GROUP BY arm) a, \
+         unnest('{{0,10,20,30,40,50,60,70,80,90,95,98,99,99.5,99.9,99.99}}'::float8[]) p (p) \
+         WHERE a.transactions * (100 - p.p) >= 100 GROUP BY a.arm",
+        set.id
+    ))?;
+    let mut curves: Vec<PercentileCurve> = Vec::new();
+    for row in &rows {
+        let curve = row.0.iter().find(|(name, _)| name == "curve");
+        let points = curve
+            .and_then(|(_, points)| points.as_array())
+            .into_iter()
+            .flatten();
+        let point = |point: &Value| Some((point.get(0)?.as_f64()?, point.get(1)?.as_f64()?));
+        curves.push(PercentileCurve {
+            name: row.text("arm").to_owned(),
+            points: points.filter_map(point).collect(),
+        });
+    }
+    curves.sort_by_key(|curve| order.iter().position(|name| *name == curve.name));
+    let about = About {
+        title: "Latency by percentile.".into(),
+        finding: "All transactions of each arm.".into(),
+    };
+    Ok((!curves.is_empty()).then(|| {
+        Block::Chart(Picture {
+            chart: percentiles(&about, &curves),
+            table: None,
+            query: String::new(),
+        })
+    }))
 }
 
 fn swept<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Result<(), S::Error> {
@@ -296,7 +408,7 @@ fn searched<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
     let rate = Unit::Count("transactions/s");
     let series = probes(&set.row, &table.rows, percentile);
     blocks.push(Block::Chart(Picture {
-        chart: curve(&about, rate, Unit::Milliseconds, &series),
+        chart: curve(&about, &Across::Numbers(rate), Unit::Milliseconds, &series),
         table: None,
         query: String::new(),
     }));
@@ -305,15 +417,17 @@ fn searched<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
 }
 
 /// The probes of a search as it judges them: transactions that failed or were skipped are slower than all others,
-/// and a probe that did not start what was due has failed.
+/// and a probe that did not start what was due has failed. One that was not steady has not passed.
 fn probes_query(set_id: i64, percentile: f64) -> String {
     let over = ((100.0 - percentile) * 1e4).round() / 1e6;
     format!(
         "SELECT run_id, rate, tps, CASE WHEN p <= 100 THEN bench.percentile(histogram, p) END AS \"p{percentile}_ms\", \
          CASE WHEN state IN ('starting', 'running') THEN NULL \
          WHEN transactions = 0 OR late + skipped + failed > {over} * ended \
-         OR due - ended > greatest(3 * sqrt(due), {over} * due) THEN 'failed' ELSE 'passed' END AS probe, \
-         late, skipped, failed, seconds FROM bench.runs, \
+         OR due - ended > greatest(3 * sqrt(due), {over} * due) THEN 'failed' \
+         WHEN bench_internal.is_steady(ARRAY(SELECT i.latency_avg_ms FROM bench.run_intervals i \
+         WHERE i.run_id = r.run_id ORDER BY i.interval_no)) THEN 'passed' ELSE 'not steady' END AS probe, \
+         late, skipped, failed, seconds FROM bench.runs r, \
          LATERAL (SELECT transactions + failed + skipped AS ended, rate * coalesce(duration_s, seconds, 0) AS due) n, \
          LATERAL (SELECT {percentile} * ended / nullif(transactions, 0)::float8 AS p) p \
          WHERE set_id = {set_id} AND rate IS NOT NULL ORDER BY run_id"
@@ -339,7 +453,7 @@ fn probes(set: &Row, rows: &[Row], percentile: f64) -> Vec<CurveSeries> {
         })
         .collect();
     judged.sort_by(|(_, a), (_, b)| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
-    let of = |probe: &str| {
+    let of = |probe: &str| -> Vec<CurvePoint> {
         let of_kind = judged.iter().filter(|(kind, _)| *kind == probe);
         of_kind.map(|(_, point)| *point).collect()
     };
@@ -360,6 +474,10 @@ fn probes(set: &Row, rows: &[Row], percentile: f64) -> Vec<CurveSeries> {
         lines.push((name, limit.to_vec(), Marks::Line));
     }
     lines.push(("median".to_owned(), medians, Marks::Line));
+    let unsteady = of("not steady");
+    if !unsteady.is_empty() {
+        lines.push((format!("p{percentile}, not steady"), unsteady, Marks::Rings));
+    }
     if let (Some(low), Some(high)) = (set.number("rate_low"), set.number("rate_high")) {
         let ends = [low, high].map(|rate| point(rate, 0.0));
         lines.push(("bracket".to_owned(), ends.to_vec(), Marks::Shade));
@@ -413,6 +531,7 @@ mod tests {
             row(100.0, json!(10.0), "passed"),
             row(200.0, json!(15.0), "passed"),
             row(400.0, Value::Null, "failed"),
+            row(100.0, json!(12.0), "not steady"),
         ];
         let set = Row(vec![
             ("latency_limit_ms".into(), json!(20)),
@@ -430,6 +549,7 @@ mod tests {
             "p95, failed",
             "limit of 20.00 ms",
             "median",
+            "p95, not steady",
             "bracket",
         ];
         assert_eq!(names, expected);
@@ -439,8 +559,9 @@ mod tests {
         // One of three probes at 200 failed.
         assert_eq!(
             drawn(3),
-            [(100.0, 10.0), (200.0, 19.0), (400.0, f64::INFINITY)]
+            [(100.0, 11.0), (200.0, 19.0), (400.0, f64::INFINITY)]
         );
-        assert_eq!(drawn(4), [(100.0, 0.0), (400.0, 0.0)]);
+        assert_eq!(drawn(4), [(100.0, 12.0)]);
+        assert_eq!(drawn(5), [(100.0, 0.0), (400.0, 0.0)]);
     }
 }

@@ -157,6 +157,16 @@ impl CapacityOptions {
     }
 }
 
+/// Whether a probe with these mean latencies in its intervals was steady.
+#[pg_extern(sql = false)]
+fn is_steady(latencies: Vec<Option<f64>>) -> bool {
+    let probe = Probe {
+        course: latencies,
+        ..Probe::default()
+    };
+    probe.changes().is_empty()
+}
+
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
 fn find_capacity(

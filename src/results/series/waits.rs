@@ -7,10 +7,8 @@ use crate::security::with_pinned_settings;
 use selfbench_chart::{Point, Range, Series};
 use std::collections::HashMap;
 
-/// Classes of waits that are drawn each by itself; others are added up.
-const CLASSES: usize = 7;
-
-/// Sessions by class of waits. Without MATERIALIZED, a plan made for few rows may compute what is joined again
+/// Sessions by class of waits, the most frequent first. A session whose client has the turn is idle, and not among
+/// them. Without MATERIALIZED, a plan made for few rows may compute what is joined again
 /// for each moment.
 pub fn series(run_id: i64, seen: &SeenWaits) -> Result<Vec<Series>> {
     let moments = with_pinned_settings(|| {
@@ -31,6 +29,7 @@ pub fn series(run_id: i64, seen: &SeenWaits) -> Result<Vec<Series>> {
             let rounds = seen.rounds.max(1) as f64;
             let classes = seen.classes.iter();
             classes
+                .filter(|(class, _)| *class != BETWEEN)
                 .map(|(class, samples)| (class.as_str(), *samples as f64 / rounds))
                 .collect()
         });
@@ -45,29 +44,16 @@ pub fn series(run_id: i64, seen: &SeenWaits) -> Result<Vec<Series>> {
     }
     let mut classes: Vec<(&str, f64)> = totals.into_iter().collect();
     classes.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
-    let others = classes.split_off(CLASSES.min(classes.len()));
-    let of = |name: &str, classes: &[&str]| Series {
-        name: name.to_owned(),
+    let of = |class: &str| Series {
+        name: class.to_owned(),
         points: rows
             .iter()
             .map(|(from, to, seen)| Point {
                 at: (from + to) / 2.0,
                 seconds: to - from,
-                value: Some(Range::of(
-                    classes.iter().filter_map(|class| seen.get(*class)).sum(),
-                )),
+                value: Some(Range::of(seen.get(class).copied().unwrap_or(0.0))),
             })
             .collect(),
     };
-    let mut series: Vec<Series> = classes
-        .iter()
-        .map(|(class, _)| of(class, &[class]))
-        .collect();
-    if !others.is_empty() {
-        let names: Vec<&str> = others.iter().map(|(class, _)| *class).collect();
-        series.push(of("others", &names));
-    }
-    // Time of the clients is drawn above the waits of the server.
-    series.sort_by_key(|series| series.name == BETWEEN);
-    Ok(series)
+    Ok(classes.iter().map(|(class, _)| of(class)).collect())
 }

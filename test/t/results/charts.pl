@@ -78,6 +78,14 @@ my ($path) = chart($short, 'blocks') =~ /<path class="line s0" d="([^"]+)"/;
 my $points = () = $path =~ /[ML]/g;
 ok($points > 1 && $points <= $seconds + 1, "a moment for each second: $points in $seconds s");
 
+# What a line says has the unit of its axis, and the values of the rows.
+my ($wal_unit) = $charts{wal} =~ /<text class="unit"[^>]*>([^<]+)</;
+my ($highest, $its_unit) = $charts{wal} =~ /<title>WAL: [\d,.]+ \S+ to ([\d,.]+) (\S+)<\/title>/;
+is($its_unit, $wal_unit, 'the unit of a line is that of its axis');
+my %bytes = ('bytes/s' => 1, 'kB/s' => 1024, 'MB/s' => 1024**2, 'GB/s' => 1024**3);
+$expected = value("SELECT max(wal_bytes / seconds) FROM bench.run_server_intervals WHERE run_id = $run_id AND seconds > 0.1") / $bytes{$wal_unit};
+cmp_ok(abs($highest =~ tr/,//dr - $expected), '<=', 0.01 * $expected + 0.01, 'the highest value of a line');
+
 # As text.
 my $plot = value("SET client_encoding = 'UTF8'; SELECT bench.plot($run_id)");
 is(scalar(split /\n/, $plot), 11, 'a title, eight rows, an axis with labels');
@@ -170,6 +178,36 @@ foreach my $name (@names)
 	like($svg, qr/7,7[78]\d ms, at [\d.]+ h/, 'the spike is told') if $name eq 'latency';
 	like($svg, qr/&lt;script&gt;alert\(1\).*\[U\+001B\]/s, "$name: hostile texts are escaped") if $name =~ /^(statements|flamegraph)$/;
 }
+
+# A checkpoint is as long as the statistics say, and begins where an interval saw it.
+foreach my $case (
+	[ 'between', "n = 3, n = 5, n IN (3, 4)", 'CASE n WHEN 5 THEN 1680 ELSE 0 END', '3.32 s to 5.00 s' ],
+	[ 'within an interval, known in the next', 'n = 7, n = 7, false', 'CASE n WHEN 8 THEN 180 ELSE 0 END', '7.00 s to 7.18 s' ],
+	[ 'no longer than seen', 'n = 3, n = 3, false', 'CASE n WHEN 3 THEN 9000 ELSE 0 END', '3.00 s to 4.00 s' ],
+	[ 'at the end', 'n = 8, false, n >= 8', '0', '8.00 s to 10.0 s' ],
+	[ 'of a target', 'NULL, n = 5, false', 'CASE n WHEN 5 THEN 2000 ELSE 0 END', '3.00 s to 5.00 s' ],
+	[ 'of unknown length', 'n = 3, n = 5, n IN (3, 4)', 'NULL', '3.00 s to 6.00 s' ])
+{
+	my ($name, $states, $ms, $expected) = @$case;
+	my $svg = value(
+		"BEGIN; DELETE FROM bench.run_server_intervals WHERE run_id = $run_id;
+		UPDATE bench.run_intervals SET begins_s = interval_no, seconds = 1 WHERE run_id = $run_id;
+		INSERT INTO bench.run_server_intervals (run_id, interval_no, begins_s, seconds, wal_bytes, checkpoint_begun, checkpoint_ended,
+			checkpoint_active, checkpoint_write_ms, checkpoint_sync_ms)
+		SELECT $run_id, n, n, 1, 1000, $states, $ms, $ms * 0 FROM generate_series(0, 9) n;
+		SELECT bench.chart($run_id, 'wal')");
+	like($svg, qr/<title>checkpoint, \Q$expected\E</, "a checkpoint $name");
+}
+# Of a run, they are those of the server.
+my $with_checkpoint = value("SELECT bench.start('simple-update', duration => '4 s', vacuum => 'none', label => 'checkpoint')");
+wait_for_transactions($node, 'checkpoint');
+$node->safe_psql('postgres', 'CHECKPOINT');
+$node->safe_psql('postgres', "SELECT bench.wait($with_checkpoint)");
+my ($seen) = chart($with_checkpoint, 'tps') =~ /<title>checkpoint, ([^<]*)</;
+my $length = value(
+	"SELECT sum(checkpoint_write_ms + checkpoint_sync_ms) / 1000.0 FROM bench.run_server_intervals WHERE run_id = $with_checkpoint");
+my ($from, $to) = ($seen // '') =~ /^([\d.]+) s to ([\d.]+) s$/;
+ok(defined $to && $to - $from <= $length + 0.02, "the checkpoint of a run: $length s") or diag($seen // 'none');
 # Of very many stacks with as many samples, the same are drawn, in whatever order they are stored.
 my @flames = map
 {

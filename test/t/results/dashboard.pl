@@ -69,10 +69,12 @@ my @sets = rows($html, 'sets');
 is(scalar @sets, 1, 'a row for the set');
 like("@{$sets[0]}", qr/^1 compare arms finished \d of \d /, 'with its label and state');
 my @arms = map { [ split /\|/ ] } split /\n/, $node->safe_psql('postgres', 'SELECT arm, tps, verdict FROM bench.arms(1)');
-my @tps = $sets[0][6] =~ /^one: ([\d.]+) tps, \Q$arms[0][2]\E; two: ([\d.]+) tps, \Q$arms[1][2]\E$/;
+my @tps = $sets[0][6] =~ /^one: ([\d.,]+) tps, \Q$arms[0][2]\E; two: ([\d.,]+) tps, \Q$arms[1][2]\E$/;
+tr/,//d foreach @tps;
 is(scalar(grep { abs($tps[$_] - $arms[$_][1]) <= 0.005 * $tps[$_] } 0 .. $#tps), 2, 'with the figures and verdicts of bench.arms')
   or diag($sets[0][6]);
-is(scalar(rows($html, 'labels')), 1, 'runs of sets are not in the course of a label');
+is_deeply([ map { [ $$_[0], $$_[1] =~ /(comparison, two \/ one)/ ] } rows($html, 'labels') ], [ [ 'arms', 'comparison, two / one' ], ['nightly'] ],
+	'a series of a label, and one of a set');
 is($node->safe_psql('postgres', "SELECT bench.dashboard() = convert_from(convert_to(bench.dashboard(), 'SQL_ASCII'), 'SQL_ASCII')"), 't', 'ASCII');
 
 # A figure on the page is that of the table.
@@ -86,7 +88,7 @@ copies($run, 8, label => "'slow'", tps => 'CASE n WHEN 8 THEN 500 ELSE 1000 + n 
 $html = dashboard();
 is_deeply(
 	[ map { [ @$_[ 0, 2, 3, 5 .. 8 ] ] } rows($html, 'slower') ],
-	[ [ 'slow', 'tps', 'suspect', '1004', '500.0', '-50.2 %', "SELECT * FROM bench.changes('slow')" ] ],
+	[ [ 'slow', 'tps', 'suspect: far from its level', '1,004', '500.0', '-50.2 %', "SELECT * FROM bench.changes('slow')" ] ],
 	'a last night that is far from the others');
 like($html, qr/Of 2 with enough runs, 1 got slower\./, 'which comes first in words');
 copies($run, 8, label => "'slow'", tps => '500 + n', latency_p95_ms => '2.0');
@@ -94,7 +96,7 @@ $html = dashboard();
 my $since = $node->safe_psql('postgres', "SELECT min(run_id) FROM bench.runs WHERE label = 'slow' AND tps < 600");
 is_deeply(
 	[ map { [ @$_[ 0, 2 .. 7 ] ] } rows($html, 'slower') ],
-	[ [ 'slow', 'tps', 'slower', $since, '1004', '504.0', '-49.8 %' ] ],
+	[ [ 'slow', 'tps', "slower since run $since", $since, '1,004', '504.0', '-49.8 %' ] ],
 	'a level that got lower');
 my $of_slow = $node->safe_psql('postgres', "SELECT bench.report(label => 'slow')");
 like($of_slow, qr/Slower since \S+ \S+ \S+: tps changed by -49\.8 %\. Likely cause: unknown\./, 'which the report of the label says first');

@@ -60,7 +60,7 @@ sub html_ok
 	delete @open{qw(meta br input)};
 	is(join(' ', grep { $open{$_} } sort keys %open), '', "$name: all elements are closed");
 	unlike($html, qr/[^\x00-\x7f]/, "$name: HTML is ASCII");
-	unlike($html, qr/<[^>]*\s(?:on\w+|style|src|href)=/, "$name: no handler, style or link");
+	unlike($html =~ s/ href="#part-\d+"//gr, qr/<[^>]*\s(?:on\w+|style|src|href)=/, "$name: no handler, style or link");
 	unlike($texts, qr/\b(?:NaN|Infinity|inf)\b|Some\(/, "$name: no odd values");
 	return $html;
 }
@@ -127,7 +127,7 @@ foreach my $title ('Throughput', 'Latency', 'CPU', 'WAL', 'Blocks', 'Waits', 'Di
 	like($html, qr/<title>$title of run $over_intervals \([^<]*<\/title><desc>[^<]+\.<\/desc>/, "chart: $title");
 }
 my ($drawn) = $html =~ /<caption>Throughput: as drawn<\/caption>.*?<tbody>(.*?)<\/tbody>/s;
-my @rates = map { (/<td>([^<]*)<\/td>/g)[1] } $drawn =~ /<tr>(.*?)<\/tr>/sg;
+my @rates = map { (/<td>([^<]*)<\/td>/g)[1] =~ tr/,//dr } $drawn =~ /<tr>(.*?)<\/tr>/sg;
 my @stored = split /\n/,
   $node->safe_psql('postgres', "SELECT tps FROM bench.run_intervals WHERE run_id = $over_intervals ORDER BY interval_no");
 is(scalar @rates, scalar @stored, 'a chart has all intervals of a short run');
@@ -148,7 +148,7 @@ sub transactions_in_map
 	my ($page) = @_;
 	my ($cells) = $page =~ /<caption>Heat map of latencies: as drawn<\/caption>.*?<tbody>(.*?)<\/tbody>/s;
 	my $in_map = 0;
-	$in_map += ($_ =~ /<td>([^<]*)<\/td>/g)[3] foreach $cells =~ /<tr>(.*?)<\/tr>/sg;
+	$in_map += ($_ =~ /<td>([^<]*)<\/td>/g)[3] =~ tr/,//dr foreach $cells =~ /<tr>(.*?)<\/tr>/sg;
 	return $in_map;
 }
 is(transactions_in_map($html), $node->safe_psql('postgres', "SELECT transactions FROM bench.runs WHERE run_id = $over_intervals"),
@@ -166,7 +166,7 @@ my $moment = "BEGIN; UPDATE bench.run_intervals SET seconds = 1e-5 WHERE run_id 
 my $highest = (sort { $b <=> $a } @stored[ 0 .. $#stored - 1 ])[0];
 ($drawn) = $node->safe_psql('postgres', "$moment SELECT bench.report($over_intervals, 'html')") =~
   /<caption>Throughput: as drawn<\/caption>.*?<tbody>(.*?)<\/tbody>/s;
-@rates = map { (/<td>([^<]*)<\/td>/g)[1] } $drawn =~ /<tr>(.*?)<\/tr>/sg;
+@rates = map { (/<td>([^<]*)<\/td>/g)[1] =~ tr/,//dr } $drawn =~ /<tr>(.*?)<\/tr>/sg;
 is(scalar @rates, $#stored, 'a last interval of a moment has no rate of its own');
 is(scalar(grep { !/^[\d.]+$/ || $_ > 100 * $highest } @rates), 0, 'and makes no peak') or diag("@rates, @stored");
 
@@ -326,6 +326,20 @@ like(report_set('html', 'arms'), qr/class="lead".*<ul class="findings">.*\(4 run
 like(report_set('html', 'capacity'), qr/p99 stays under 20 ms.*limit of 20.*class="chart"|class="chart".*limit of 20/s, 'probes are drawn');
 like(report_set('html', 'capacity'), qr/<title>p99, passed [^<]* ms<.*<title>p99, failed [^<]*: beyond the axis</s, 'as the search judges them');
 unlike(report_set('text', 'capacity'), qr/[0-9] +failed/, 'a probe that skips half of its transactions has no 99th percentile');
+unlike(report_set('html', 'capacity'), qr/transactions were skipped|the rate was missed/, 'a probe that overloads the server on purpose is no reason for doubt');
+my $interval_columns = $node->safe_psql('postgres', q{
+	SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
+	 WHERE attrelid = 'bench.run_intervals'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''});
+my $passed = "SELECT min(run_id) FROM bench.runs WHERE set_id = $sets{capacity}";
+my $unsteady = $node->safe_psql(
+	'postgres', "BEGIN; CREATE TEMP TABLE course AS SELECT * FROM bench.run_intervals LIMIT 1;
+	DELETE FROM bench.run_intervals WHERE run_id = ($passed);
+	INSERT INTO bench.run_intervals ($interval_columns) SELECT $interval_columns
+	  FROM (SELECT (jsonb_populate_record(c, jsonb_build_object('run_id', ($passed), 'interval_no', n, 'latency_avg_ms', 1 + n))).*
+	          FROM course c, generate_series(0, 19) n) i;
+	SELECT bench.report(set_ids => '{$sets{capacity}}', format => 'html')");
+like($unsteady, qr/<td class="text">not steady</, 'a probe that was not steady is not shown as passed');
+like($unsteady, qr/<title>p99, not steady /, 'nor drawn as such');
 like(report_set('html', 'before'), qr/<th class="text" scope="col">verdict<.*<td class="text">-</s, 'a column of texts that has none is aligned as texts');
 like(report_set('text', 'before'), qr/throughput (?:peaks|still rises)|highest throughput/, 'scaling as text');
 $html = html_ok(report_set('html', 'before', 'after'), 'two sets');
@@ -411,6 +425,28 @@ is( $node->safe_psql(
 		'postgres', "SELECT jsonb_array_length(bench.report(label => 'both', format => 'json')::jsonb -> 'runs') >= 3"),
 	't',
 	'label as JSON');
+# Series on an axis of dates, with what changed.
+$node->safe_psql('postgres', "SET work_mem = '$_'; SELECT bench.run('select-only', transactions => 50, label => 'dated')") foreach ('4MB', '8MB');
+run_of(q{'select-only', transactions => 50, label => 'dated', mode => 'libpq'});
+my $dated = html_ok($node->safe_psql('postgres', "SELECT bench.report(label => 'dated', format => 'html')"), 'dates');
+my @tps = split /\n/, $node->safe_psql('postgres', "SELECT to_char(started_at, 'YYYY-MM-DD HH24:MI') || ': ' || tps FROM bench.runs WHERE label = 'dated' ORDER BY run_id");
+my @points = $dated =~ /<title>[^<]*? ([-\d]{10} [\d:]{5}: [\d,.]+) tps</g;
+is(scalar @points, 3, 'a point for each run');
+foreach my $point (@points)
+{
+	my ($date, $value) = $point =~ tr/,//dr =~ /(.*): (.*)/;
+	ok((grep { my ($at, $is) = /(.*): (.*)/; $at eq $date && abs($is - $value) <= 0.01 * $is } @tps), "a point of the rows: $point") or diag("@tps");
+}
+is(scalar(() = $dated =~ />(?:work_mem 4MB to 8MB)</g), 2, 'a changed setting is marked in both charts');
+is(scalar(() = $dated =~ /<p class="lead">(?:spi|libpq), prepared[^<]*\.</g), 2, 'a sentence for each series');
+# One thousands separator.
+$node->safe_psql('postgres', "UPDATE bench.runs SET tps = 1234567.8, transactions = 2345678 WHERE run_id = (SELECT max(run_id) FROM bench.runs)");
+foreach my $format (qw(text markdown html))
+{
+	my $text = $node->safe_psql('postgres', "SELECT bench.report(label => 'dated', format => '$format')");
+	like($text, qr/has 1,234,568 tps\./, "$format: commas in sentences");
+	unlike($text, qr/\b1234567/, "$format: and nowhere a number without");
+}
 foreach (
 	[ "bench.report(set_ids => '{0}')",      qr/42704.*set 0 does not exist/,        'no set' ],
 	[ "bench.report(set_ids => '{}')",       qr/22023.*set_ids/,                     'an empty array' ],

@@ -150,6 +150,10 @@ pub fn arms() -> Vec<Interval> {
         value,
         low,
         high,
+        runs: value
+            .into_iter()
+            .flat_map(|value: f64| [0.98 * value, 1.03 * value])
+            .collect(),
         note: note.to_owned(),
     };
     vec![

@@ -25,7 +25,8 @@ pub struct Course {
     pub started_at: String,
     /// Transactions per second.
     pub tps: Figure,
-    /// 95th percentile of the latency in milliseconds.
+    /// 95th percentile of the latency in milliseconds; searches have none.
+    #[serde(default)]
     pub latency: Figure,
 }
 
@@ -42,6 +43,9 @@ pub struct Figure {
     pub before: Option<f64>,
     /// First run of the level of the last night, if it has changed.
     pub since: Option<i64>,
+    /// Why the last night is noisy: findings of `bench.advice`.
+    #[serde(default)]
+    pub disturbances: Vec<String>,
     /// Values of the last nights.
     pub curve: Vec<Option<f64>>,
 }
@@ -60,6 +64,33 @@ impl Course {
 }
 
 impl Figure {
+    /// The state of the last night and the reason for it, in words.
+    fn words(&self) -> String {
+        let since = |what: &str| match self.since {
+            Some(run_id) => format!("{what} since run {run_id}"),
+            None => what.to_owned(),
+        };
+        match self.state.as_str() {
+            "" => "-".into(),
+            "ok" => "as before".into(),
+            "suspect" => "suspect: far from its level".into(),
+            "noisy" if !self.disturbances.is_empty() => {
+                format!("noisy: {}", self.disturbances.join(", "))
+            }
+            "no history" => "too few nights to tell".into(),
+            state => since(state),
+        }
+    }
+
+    /// What changed, from what to what: the level, or the last night beside it.
+    fn change(&self) -> Option<(f64, f64)> {
+        match self.state.as_str() {
+            "suspect" => Some((self.level?, self.value?)),
+            "slower" | "faster" => Some((self.before?, self.level?)),
+            _ => None,
+        }
+    }
+
     /// Whether the level is worse than the one before, or the last night is worse than its level.
     fn is_worse(&self, higher_is_better: bool) -> bool {
         match self.state.as_str() {
@@ -84,7 +115,13 @@ fn regressions(courses: &[Course]) -> Vec<Regression<'_>> {
             })
         })
     });
-    figures.collect()
+    let size = |found: &Regression<'_>| {
+        let (before, now) = found.figure.change().unwrap_or((1.0, 1.0));
+        (now / before).ln().abs()
+    };
+    let mut found: Vec<Regression<'_>> = figures.collect();
+    found.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    found
 }
 
 /// The answer in words.
@@ -118,22 +155,22 @@ pub(super) fn slower(courses: &[Course]) -> Markup {
     list(
         "slower",
         "Slower than before",
-        "A series is slower for 50 nights after its level got worse; a suspect is a last night that is far \
+        "The largest change first. A series is slower for 50 nights after its level got worse; a suspect is a last night that is far \
          from its level, which may be chance: run it again.",
         &heads,
         html! {
             @for Regression { course, name, figure: found } in regressions(courses) {
                 @let is_suspect = found.state == "suspect";
-                @let (before, now) = if is_suspect { (found.level, found.value) } else { (found.before, found.level) };
+                @let (before, now) = found.change().unzip();
                 tr {
                     (text_cell(&course.label))
                     td.text.workload { (course.workload) }
                     td { (name) }
-                    td { (found.state) }
+                    (text_cell(&found.words()))
                     td.number { (if is_suspect { course.run_id } else { found.since.unwrap_or(course.run_id) }) }
                     td.number { (figure(before)) }
                     td.number { (figure(now)) }
-                    td.number { (change(before, now)) }
+                    (change(found, name == "tps"))
                     td { code { "SELECT * FROM bench.changes(" (course.label_literal) ")" } }
                 }
             }
@@ -149,9 +186,11 @@ pub(super) fn labels(courses: &[Course]) -> Markup {
         ("Last run", true),
         ("Started", false),
         ("tps", true),
+        ("Change", true),
         ("State", false),
         ("tps over time", false),
         ("p95 ms", true),
+        ("Change", true),
         ("State", false),
         ("p95 over time", false),
         ("Report", false),
@@ -159,8 +198,8 @@ pub(super) fn labels(courses: &[Course]) -> Markup {
     list(
         "labels",
         "Labels",
-        "Series of runs with the same label, as of bench.trend: finished runs without those of sets. Curves show \
-         the last nights, the newest at the right.",
+        "Series of runs with the same label, as of bench.trend; of a comparison, figures are ratios to the baseline. \
+         Curves show the last nights, the newest at the right.",
         &heads,
         html! {
             @for course in courses {
@@ -170,8 +209,8 @@ pub(super) fn labels(courses: &[Course]) -> Markup {
                     td.number { (course.nights) }
                     td.number { (course.run_id) }
                     td { (course.started_at) }
-                    (cells("tps", &course.tps))
-                    (cells("p95 in ms", &course.latency))
+                    (cells("tps", &course.tps, true))
+                    (cells("p95 in ms", &course.latency, false))
                     td { code { "SELECT bench.report(label => " (course.label_literal) ", format => 'html')" } }
                 }
             }
@@ -179,15 +218,11 @@ pub(super) fn labels(courses: &[Course]) -> Markup {
     )
 }
 
-fn cells(name: &str, of: &Figure) -> Markup {
+fn cells(name: &str, of: &Figure, higher_is_better: bool) -> Markup {
     html! {
         td.number { (figure(of.value)) }
-        td {
-            @match of.state.as_str() {
-                "slower" | "suspect" => b { (of.state) },
-                _ => (of.state)
-            }
-        }
+        (change(of, higher_is_better))
+        (text_cell(&of.words()))
         td { (curve(name, &of.curve)) }
     }
 }
@@ -211,12 +246,14 @@ fn curve(name: &str, points: &[Option<f64>]) -> Markup {
     sparkline(&says, points)
 }
 
-/// A change in percent.
-fn change(before: Option<f64>, now: Option<f64>) -> String {
-    match (before, now) {
-        (Some(before), Some(now)) if before > 0.0 => {
-            format!("{:+.1} %", 100.0 * (now / before - 1.0))
-        }
-        _ => "-".into(),
-    }
+/// A change in percent, with the color of a better or a worse figure.
+fn change(of: &Figure, higher_is_better: bool) -> Markup {
+    let Some((before, now)) = of.change().filter(|(before, _)| *before > 0.0) else {
+        return html! { td.number { "-" } };
+    };
+    let class = match (now > before) == higher_is_better {
+        true => "better",
+        false => "worse",
+    };
+    html! { td.number.(class) { (format!("{:+.1} %", 100.0 * (now / before - 1.0))) } }
 }

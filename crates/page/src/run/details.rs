@@ -76,6 +76,21 @@ pub(super) fn what_was_run<S: Source>(
     }
     add("started", run.started_at.as_deref().map(moment));
     add("finished", run.finished_at.as_deref().map(moment));
+    let report = |of: String| format!("SELECT bench.report({of}, format => 'html')");
+    add(
+        "runs of its set",
+        run.set_id
+            .map(|set_id| report(format!("set_ids => '{{{set_id}}}'"))),
+    );
+    add(
+        "runs of its label",
+        run.label.as_ref().map(|_| {
+            let run_id = run.run_id;
+            report(format!(
+                "label => (SELECT label FROM bench.runs WHERE run_id = {run_id})"
+            ))
+        }),
+    );
     add("state", Some(run.state.name().into()));
     add("role", Some(run.owner.clone()));
     add("database", Some(run.database_name.clone()));

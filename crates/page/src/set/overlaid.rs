@@ -1,9 +1,9 @@
 //! Sweeps drawn over each other: throughput by what they vary, with the curves that fit.
 
-use super::{Set, TPS, options, points_query, scaling_query, without};
+use super::{Set, TPS, interval, options, points_query, scaling_query, without};
 use crate::content::{Picture, Row, Table, decimal};
 use crate::source::Source;
-use selfbench_chart::{About, CurvePoint, CurveSeries, Unit, curve};
+use selfbench_chart::{About, Across, CurvePoint, CurveSeries, Unit, curve};
 use serde_json::Value;
 
 /// Dimensions for the horizontal axis of sweeps; the first one that a grid has is used.
@@ -45,12 +45,8 @@ pub(super) fn overlaid<S: Source>(
                 continue;
             };
             let name = named(&without(&row, "options", across));
-            let point = CurvePoint {
-                x,
-                y,
-                low: row.number("tps_low"),
-                high: row.number("tps_high"),
-            };
+            let (low, high) = interval(&row, "tps");
+            let point = CurvePoint { x, y, low, high };
             drawn.rows.push(Row(vec![
                 ("series".into(), name.clone().into()),
                 (across.into(), x.into()),
@@ -98,7 +94,7 @@ pub(super) fn overlaid<S: Source>(
         ),
     };
     Ok(Some(Picture {
-        chart: curve(&about, Unit::Count(across), TPS, &series),
+        chart: curve(&about, &Across::Numbers(Unit::Count(across)), TPS, &series),
         table: Some(drawn),
         query: String::new(),
     }))
