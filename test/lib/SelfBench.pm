@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(needs_extensions has_module new_bench_node start_sql finish_sql has_ended signal_sql told_ok backend_of remove_data
-  wait_for wait_for_transactions in_time_ok comes_before_end latest_run columns_of copy_rows sql_as error_as
+  wait_for as_soon_as wait_for_transactions in_time_ok comes_before_end latest_run columns_of copy_rows sql_as error_as
   start_after_kill invariants invariants_ok figures_ok next_run_ok wait_until_quiet nothing_left_ok
   is_running);
 
@@ -174,6 +174,19 @@ sub wait_for
 	my $came = comes($node, $query);
 	$came || fail("waiting for: $query");
 	return $came;
+}
+
+# Executes SQL in database postgres as soon as a condition holds there, in one session: what goes on while others start
+# writes much. Returns its output.
+sub as_soon_as
+{
+	my ($node, $condition, $sql) = @_;
+
+	return $node->safe_psql('postgres', <<"SQL");
+SET statement_timeout = '$PostgreSQL::Test::Utils::timeout_default s';
+DO \$\$ BEGIN WHILE NOT ($condition) LOOP PERFORM pg_stat_clear_snapshot(), pg_sleep(0.002); END LOOP; END \$\$;
+$sql
+SQL
 }
 
 # Whether a query in database postgres returns "t" before a session of start_sql ends: for what

@@ -101,7 +101,7 @@ SQL
 my $node = new_bench_node(
 	'keys',
 	"max_worker_processes = 16\nmax_parallel_maintenance_workers = 4\nlog_min_messages = debug1\n"
-	  . "autovacuum = off\nmax_wal_size = 1GB\nallow_in_place_tablespaces = on",
+	  . "autovacuum = off\nmax_wal_size = 1GB\nallow_in_place_tablespaces = on\nshared_buffers = 64MB",
 	allows_streaming => 1,
 	extra            => ['--data-checksums']);
 create_extensions($node);
@@ -323,9 +323,9 @@ my $files = $node->safe_psql('postgres', q{SELECT count(*) FROM pg_ls_dir('base/
 # Canceled in the middle: nothing is left.
 initialize("steps => 'dtgv'");
 my $caller = start_sql($node,
-	"SELECT count(*) FROM bench.initialize(scale => 1000, steps => 'gvp', workers => 3, force => true)", name => 'caller');
-wait_for($node, "SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench page worker'");
-$node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller'");
+	"SELECT count(*) FROM bench.initialize(scale => 100, steps => 'gvp', workers => 3, force => true)", name => 'caller');
+as_soon_as($node, "EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'pg_selfbench page worker')",
+	"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller'");
 ($stdout, $stderr) = finish_sql($caller);
 like($stderr, qr/ERROR:  57014/, 'canceled: the error');
 nothing_left_ok($node, 'canceled');
@@ -347,7 +347,7 @@ foreach my $threshold ('0', '1GB')
 	my $name = "minimal, threshold $threshold";
 	$minimal->append_conf('postgresql.conf', "wal_skip_threshold = $threshold");
 	$minimal->reload;
-	wait_for($minimal, "SELECT setting::int > 0 = ('$threshold' <> '0') FROM pg_settings WHERE name = 'wal_skip_threshold'");
+	wait_for($minimal, "SELECT (setting = '0') = ('$threshold' = '0') FROM pg_settings WHERE name = 'wal_skip_threshold'");
 	foreach my $options (
 		'scale => 2', "scale => 2, partitions => 2, partition_method => 'hash'", 'unlogged => true')
 	{

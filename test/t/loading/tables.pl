@@ -269,9 +269,8 @@ foreach my $end (
 	my ($name, $function, $process, $error) = @$end;
 	initialize($node, "size => '2'");
 	my $caller = start_sql($node, "SELECT count(*) FROM $large", name => 'caller');
-	wait_for($node,
-		"SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench page worker'");
-	$node->safe_psql('postgres', "SELECT $function(pid) FROM pg_stat_activity WHERE $process LIMIT 1");
+	as_soon_as($node, "(SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench page worker')",
+		"SELECT $function(pid) FROM pg_stat_activity WHERE $process LIMIT 1");
 	($stdout, $stderr) = finish_sql($caller);
 	like($stderr, $error, "$name: error");
 	is($stdout, '', "$name: no result");
