@@ -97,11 +97,15 @@ impl Work {
     }
 
     /// Whether it makes runs that no trend has, because they have no label.
-    fn lacks_label(&self) -> bool {
-        match self {
-            Work::Run(run) | Work::Pgio(PgioOptions { run, .. }) => run.label.is_none(),
-            _ => false,
-        }
+    fn lacks_label(&self) -> Result<bool> {
+        let of_arms = |arms: &[Arm]| arms.iter().all(|arm| arm.options.label.is_none());
+        Ok(match self {
+            Work::Run(run)
+            | Work::Pgio(PgioOptions { run, .. })
+            | Work::FindCapacity(CapacityOptions { run, .. }) => run.label.is_none(),
+            Work::Compare(options) => of_arms(&options.check()?.series.arms),
+            Work::Sweep(options) => of_arms(&options.check()?.series.arms),
+        })
     }
 
     fn is_set(&self) -> bool {
@@ -227,10 +231,10 @@ fn schedule(call: Call<'_>) -> Scheduled {
         job.on_alert
             .as_deref()
             .map_or(Ok(()), alerts::check_answer)?;
-        if confirm > 0 && work.lacks_label() {
+        if confirm > 0 && work.lacks_label()? {
             warnings::notice(
-                "the job does not repeat its run when a night is suspect",
-                "Its run has no label, and runs without one have no nights to be compared with.",
+                "the job repeats nothing when a night is suspect",
+                "Its runs have no label, and runs without one have no nights to be compared with.",
                 "Give the option \"label\", or confirm => 0.",
             );
         }
@@ -372,7 +376,7 @@ fn perform_job(call: Call<'_>) {
     };
     job::made(Made {
         run_ids: run_id.into_iter().filter(|_| set_id.is_none()).collect(),
-        set_id,
+        set_ids: set_id.into_iter().collect(),
         ..ended
     });
     error.map_or(Ok(()), Err).or_raise_in(&call);

@@ -8,7 +8,7 @@ use crate::security::with_pinned_settings;
 use pgrx::JsonB;
 use pgrx::prelude::*;
 use selfbench_report::cause::Cause;
-use selfbench_stats::trend::{Better, Change, Night, Trend};
+use selfbench_stats::trend::{Better, Change, Night, Trend, changes_of};
 
 /// The figures of trends, each with the direction in which it is better.
 const FIGURES: [(&str, Better); 22] = [
@@ -81,7 +81,8 @@ fn judge_nights(
         name!(state, &'static str),
     ),
 > {
-    let trend = trend(figure, nights, disturbed, baselines, least_change).or_raise();
+    let better = one_of("figure", figure, FIGURES).or_raise();
+    let trend = Trend::of(&series(nights, disturbed, baselines), better, least_change);
     TableIterator::new(trend.nights.into_iter().map(|(level, state)| {
         (
             level.map(|level| level.mean),
@@ -122,7 +123,7 @@ fn change_points(
     let numbers = move |places: &[usize]| places.iter().map(number).collect();
     let found = (|| {
         let better = one_of("figure", figure, FIGURES)?;
-        let trend = trend(figure, nights, disturbed, baselines, least_change)?;
+        let changes = changes_of(&series(nights, disturbed, baselines), least_change);
         let row = |change: Change| {
             (
                 change.kind.name(),
@@ -139,7 +140,7 @@ fn change_points(
                 change.is_better(better),
             )
         };
-        Ok(trend.changes.into_iter().map(row).collect::<Vec<_>>())
+        Ok(changes.into_iter().map(row).collect::<Vec<_>>())
     })();
     TableIterator::new(found.or_raise())
 }
@@ -160,23 +161,12 @@ fn likely_cause(
     TableIterator::once(found.or_raise())
 }
 
-fn trend(
-    figure: &str,
-    nights: Vec<Option<f64>>,
-    disturbed: Vec<bool>,
-    baselines: Vec<bool>,
-    least_change: f64,
-) -> Result<Trend> {
-    let better = one_of("figure", figure, FIGURES)?;
+fn series(nights: Vec<Option<f64>>, disturbed: Vec<bool>, baselines: Vec<bool>) -> Vec<Night> {
     let nights = nights.into_iter().zip(disturbed).zip(baselines);
-    let nights = nights.map(|((value, is_disturbed), is_baseline)| Night {
+    let night = |((value, is_disturbed), is_baseline): ((Option<f64>, bool), bool)| Night {
         value: value.unwrap_or(f64::NAN),
         is_disturbed,
         is_baseline,
-    });
-    Ok(Trend::of(
-        &nights.collect::<Vec<Night>>(),
-        better,
-        least_change,
-    ))
+    };
+    nights.map(night).collect()
 }

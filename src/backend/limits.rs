@@ -46,6 +46,8 @@ struct Setting {
     name: &'static CStr,
     description: &'static CStr,
     value: Value,
+    /// Value that it had before it was defined, if that is not valid.
+    invalid: OnceLock<String>,
 }
 
 enum Value {
@@ -68,41 +70,44 @@ static SETTINGS: [Setting; 5] = [
         name: c"pg_selfbench.max_clients",
         description: c"Sets the maximum number of clients of a run.",
         value: Value::number(GucFlags::empty()),
+        invalid: OnceLock::new(),
     },
     Setting {
         limited: Limited::Duration,
         name: c"pg_selfbench.max_duration",
         description: c"Sets the maximum duration of a run, including its warm-up.",
         value: Value::number(GucFlags::UNIT_S),
+        invalid: OnceLock::new(),
     },
     Setting {
         limited: Limited::RowsLogged,
         name: c"pg_selfbench.max_rows_logged",
         description: c"Sets the maximum number of transactions in the log of a run.",
         value: Value::number(GucFlags::empty()),
+        invalid: OnceLock::new(),
     },
     Setting {
         limited: Limited::ConcurrentRuns,
         name: c"pg_selfbench.max_concurrent_runs",
         description: c"Sets the maximum number of runs of a session user at the same time.",
         value: Value::number(GucFlags::empty()),
+        invalid: OnceLock::new(),
     },
     Setting {
         limited: Limited::Profile,
         name: c"pg_selfbench.allow_profile",
         description: c"Allows runs with a profile.",
         value: Value::Allowed(GucSetting::<bool>::new(true)),
+        invalid: OnceLock::new(),
     },
 ];
-
-/// Values that the settings had before they were defined, and that are not valid.
-static INVALID: OnceLock<[Option<String>; SETTINGS.len()]> = OnceLock::new();
 
 /// Defines the settings, when the library is loaded.
 pub fn define() {
     let before = SETTINGS
-        .each_ref()
-        .map(|setting| session::text_of(setting.name));
+        .iter()
+        .map(|setting| (setting, session::text_of(setting.name)));
+    let before: Vec<(&Setting, Option<CString>)> = before.collect();
     for Setting {
         name,
         description,
@@ -133,12 +138,11 @@ pub fn define() {
         }
     }
     session::reserve_settings(c"pg_selfbench");
-    let mut settings = SETTINGS.iter();
-    let _ = INVALID.set(before.map(|value| {
-        let (setting, value) = settings.next().zip(value)?;
-        let is_valid = session::is_valid(setting.name, &value);
-        (!is_valid).then(|| value.to_string_lossy().into_owned())
-    }));
+    for (setting, value) in before {
+        if let Some(value) = value.filter(|value| !session::is_valid(setting.name, value)) {
+            let _ = setting.invalid.set(value.to_string_lossy().into_owned());
+        }
+    }
 }
 
 impl Setting {
@@ -160,7 +164,7 @@ impl Setting {
     }
 
     /// Error of a value that is not valid.
-    fn invalid(&self, value: &str, role: &str, place: &str) -> Error {
+    fn error(&self, value: &str, role: &str, place: &str) -> Error {
         let name = self.name();
         let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
         let report = Report {
@@ -198,38 +202,44 @@ pub struct Asked {
     pub profile: bool,
 }
 
-/// The limits where nothing is stored for roles and databases, in their order, or a value that is not valid.
-#[derive(Clone, Copy, Debug)]
-pub struct Defaults([Result<Option<u32>, &'static str>; SETTINGS.len()]);
+/// A limit where nothing is stored for roles and databases.
+#[derive(Clone, Copy)]
+pub struct Default {
+    setting: &'static Setting,
+    /// The limit, or a value that is not valid.
+    limit: Result<Option<u32>, &'static str>,
+}
 
 /// Defaults of this process: of the configuration files in a worker that has not connected yet.
-pub fn defaults() -> Defaults {
-    let mut invalid = INVALID.get().into_iter().flatten();
-    Defaults(SETTINGS.each_ref().map(|setting| {
-        let invalid = invalid.next().and_then(Option::as_deref);
+pub fn defaults() -> Vec<Default> {
+    let default = |setting: &'static Setting| {
         // Where the server has loaded the library at its start, the file may have been mended since.
-        match (setting.limit(), invalid) {
-            (None, Some(invalid)) => Err(invalid),
+        let limit = match (setting.limit(), setting.invalid.get()) {
+            (None, Some(invalid)) => Err(invalid.as_str()),
             (limit, _) => Ok(limit),
-        }
-    }))
+        };
+        Default { setting, limit }
+    };
+    SETTINGS.iter().map(default).collect()
 }
 
 /// Fails if a run of this session asks for more than its worker will allow, as far as is known.
 pub fn foresee(asked: &[Asked]) -> Result<()> {
     // A value that is not valid may be the session's own.
-    let defaults = Defaults(defaults().0.map(|limit| Ok(limit.unwrap_or_default())));
-    let limits = Limits::of(Identity::current(), defaults)?;
+    let mut defaults = defaults();
+    for default in &mut defaults {
+        default.limit = Ok(default.limit.unwrap_or_default());
+    }
+    let limits = Limits::of(Identity::current(), &defaults)?;
     asked.iter().try_for_each(|asked| limits.require(asked))
 }
 
 /// The limits of a call.
-#[derive(Clone, Debug)]
-pub struct Limits([Option<Limit>; SETTINGS.len()]);
+pub struct Limits(Vec<Limit>);
 
 /// A limit, the role whose it is, and where it is set.
-#[derive(Clone, Debug)]
 struct Limit {
+    setting: &'static Setting,
     most: u32,
     role: String,
     place: String,
@@ -245,7 +255,7 @@ impl Limits {
     ///
     /// # Errors
     /// If a stored value is not valid, or its name is that of no setting.
-    pub fn of(identity: Identity, defaults: Defaults) -> Result<Limits> {
+    pub fn of(identity: Identity, defaults: &[Default]) -> Result<Limits> {
         // Of values with the same name, the last one counts: the order is that in which a session applies them.
         let sql = format!(
             "SELECT pg_get_userbyid(r.role)::text,
@@ -263,7 +273,7 @@ impl Limits {
             identity.database, identity.session_role, identity.role
         );
         let now = InTransaction::current()?;
-        let mut limits = [const { None::<Limit> }; SETTINGS.len()];
+        let mut limits: Vec<Limit> = Vec::new();
         for row in with_pinned_settings(|| query::rows_of_texts(&sql))? {
             let [Some(role), stored] = row.as_slice() else {
                 return Err(Error::Limit("cannot read limits: no name of a role".into()));
@@ -278,21 +288,21 @@ impl Limits {
                     format!("unrecognized configuration parameter \"{name}\" of role \"{role}\""),
                 ));
             }
-            for ((setting, limit), default) in SETTINGS.iter().zip(&mut limits).zip(defaults.0) {
+            for Default { setting, limit } in defaults {
                 let (most, place) = match stored.get(setting.name()) {
-                    None => (default, FILE),
+                    None => (*limit, FILE),
                     Some((value, by)) => {
                         let most = setting.limit_with(now, value);
                         (most.ok_or(value.as_str()), by.as_str())
                     }
                 };
-                let most = most.map_err(|value| setting.invalid(value, role, place))?;
-                let is_stricter =
-                    |most: &u32| limit.as_ref().is_none_or(|limit| *most < limit.most);
-                if let Some(most) = most.filter(is_stricter) {
-                    let (role, place) = (role.clone(), place.to_owned());
-                    *limit = Some(Limit { most, role, place });
-                }
+                let most = most.map_err(|value| setting.error(value, role, place))?;
+                limits.extend(most.map(|most| Limit {
+                    setting,
+                    most,
+                    role: role.clone(),
+                    place: place.to_owned(),
+                }));
             }
         }
         Ok(Limits(limits))
@@ -300,14 +310,15 @@ impl Limits {
 
     /// The greatest number that is allowed; `None` is no limit.
     pub fn most(&self, limited: Limited) -> Option<u32> {
-        self.limit(limited).map(|(_, limit)| limit.most)
+        self.limit(limited).map(|limit| limit.most)
     }
 
     /// Error of what exceeds a limit, in words.
     pub fn exceeded(&self, limited: Limited, what: String) -> Error {
         match self.limit(limited) {
             None => Error::Limit(what),
-            Some((setting, limit)) => {
+            Some(limit) => {
+                let setting = limit.setting;
                 let (name, most) = (setting.name(), setting.shown(limit.most));
                 let is_zero_s = limited == Limited::Duration && limit.most == 0;
                 Error::LimitExceeded {
@@ -349,10 +360,13 @@ impl Limits {
         )
     }
 
-    fn limit(&self, limited: Limited) -> Option<(&'static Setting, &Limit)> {
-        let mut both = SETTINGS.iter().zip(&self.0);
-        let (setting, limit) = both.find(|(setting, _)| setting.limited == limited)?;
-        Some((setting, limit.as_ref()?))
+    /// The strictest limit of that kind; of equal ones, that of the session user.
+    fn limit(&self, limited: Limited) -> Option<&Limit> {
+        let of_kind = self
+            .0
+            .iter()
+            .filter(|limit| limit.setting.limited == limited);
+        of_kind.min_by_key(|limit| limit.most)
     }
 
     /// Counts a run among those of its session user, until this process [leaves](leave) or exits. Two that begin at the

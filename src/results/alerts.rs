@@ -40,9 +40,9 @@ pub struct Alert {
 
 /// Stores what a run of a job that is about to end shows, in the current transaction, which notifies those who listen.
 pub fn raise(job: &Job, row: Row, owner: u32, made: &Made) -> Result<Vec<Alert>> {
-    let run_ids = match made.state {
-        State::Finished => made.run_ids.clone(),
-        _ => Vec::new(),
+    let (run_ids, set_ids) = match made.state {
+        State::Finished => (made.run_ids.clone(), made.set_ids.clone()),
+        _ => Default::default(),
     };
     let failure = (made.state == State::Failed).then(|| made.message.clone().unwrap_or_default());
     let arguments = [
@@ -52,7 +52,7 @@ pub fn raise(job: &Job, row: Row, owner: u32, made: &Made) -> Result<Vec<Alert>>
         failure.as_deref().map(storable).as_deref().into(),
         job.figures.clone().into(),
         job.least_change.into(),
-        made.set_id.filter(|_| made.state == State::Finished).into(),
+        set_ids.into(),
     ];
     let sql =
         "SELECT jsonb_agg(a)::text FROM bench_internal.found_alerts($1, $2, $3, $4, $5, $6, $7) a";
@@ -127,7 +127,13 @@ impl Alert {
                 transaction(|| Ok(Spi::run_with_args(sql, &[self.alert_id.into()])?))
             })
         });
-        let error = answered.err().map(|error| error.report().one_line());
+        let error = answered.err().map(|error| {
+            let mut report = error.report();
+            if report.sqlstate == "2D000" {
+                report.detail = Some("A procedure that answers an alert cannot commit.".into());
+            }
+            report.one_line()
+        });
         transaction(|| self.store_error(error.as_deref()))
     }
 

@@ -1,7 +1,7 @@
 WITH series AS MATERIALIZED (
     SELECT l.label, s.series, s.figure, cardinality(s.nights) AS nights, s.nights[cardinality(s.nights)] AS last,
            jsonb_build_object(
-               'value', (s.nights[cardinality(s.nights)]).value,
+               'value', s.of_nights[cardinality(s.nights)],
                'disturbances', coalesce((s.nights[cardinality(s.nights)]).disturbances, '{}'), 'state', j.state, 'level', j.level,
                'before', c.level_before, 'since', (s.nights[c.at]).run_ids[1],
                'curve', to_jsonb(s.of_nights[greatest(cardinality(s.nights) - 39, 1):])) AS found

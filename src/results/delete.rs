@@ -140,7 +140,7 @@ pub fn prune_job_runs(older_than: Interval) -> Result<()> {
     let sql = "DELETE FROM bench.job_runs j
                 WHERE ($1 OR j.owner = $2) AND j.started_at < now() - $3 AND j.state <> 'running'
                   AND NOT EXISTS (SELECT FROM bench.runs r WHERE r.run_id = ANY (j.run_ids))
-                  AND NOT EXISTS (SELECT FROM bench.sets s WHERE s.set_id = j.set_id)
+                  AND NOT EXISTS (SELECT FROM bench.sets s WHERE s.set_id = ANY (j.set_ids))
                   AND EXISTS (SELECT FROM bench.job_runs l
                                WHERE l.owner = j.owner AND l.job_name = j.job_name AND l.job_run_id > j.job_run_id)";
     let arguments = [

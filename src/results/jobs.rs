@@ -23,7 +23,7 @@ pub struct Job {
     pub options: String,
     /// Runs each time.
     pub repeats: i32,
-    /// Further runs at most, while the night is suspect.
+    /// Further runs or sets at most, while the night is suspect.
     pub confirm: i32,
     /// Least change that counts, as a fraction.
     pub least_change: f64,
@@ -138,8 +138,8 @@ pub struct Made {
     pub state: State,
     /// Runs that it made, outside of sets.
     pub run_ids: Vec<i64>,
-    /// Set that it made.
-    pub set_id: Option<i64>,
+    /// Sets that it made.
+    pub set_ids: Vec<i64>,
     /// Why it ended.
     pub message: Option<String>,
 }
@@ -229,7 +229,7 @@ fn insert(job: &Job, owner: u32, state: State, message: Option<&str>) -> Result<
 /// If its row is gone, also with the extension.
 pub fn update(row: Row, made: &Made) -> Result<()> {
     let sql = "UPDATE bench.job_runs
-                  SET state = $2, run_ids = $3, set_id = $4, message = $5,
+                  SET state = $2, run_ids = $3, set_ids = $4, message = $5,
                       finished_at = CASE WHEN $2 <> 'running' THEN clock_timestamp() END
                 WHERE job_run_id = $1 AND tableoid = $6
             RETURNING job_run_id";
@@ -238,7 +238,7 @@ pub fn update(row: Row, made: &Made) -> Result<()> {
             row.job_run_id.into(),
             made.state.name().into(),
             made.run_ids.clone().into(),
-            made.set_id.into(),
+            made.set_ids.clone().into(),
             made.message.as_deref().map(storable).as_deref().into(),
             row.table.into(),
         ];
@@ -254,15 +254,16 @@ pub fn update(row: Row, made: &Made) -> Result<()> {
     }
 }
 
-/// Whether one of these runs is of a suspect night.
-pub fn is_suspect(job: &Job, run_ids: &[i64]) -> Result<bool> {
+/// Whether a night of what a job has made is suspect.
+pub fn is_suspect(job: &Job, made: &Made) -> Result<bool> {
     let is_suspect = transaction(|| {
         let arguments = [
-            run_ids.to_vec().into(),
+            made.run_ids.clone().into(),
+            made.set_ids.clone().into(),
             job.figures.clone().into(),
             job.least_change.into(),
         ];
-        let sql = "SELECT bench_internal.is_suspect($1, $2, $3)";
+        let sql = "SELECT bench_internal.is_suspect($1, $2, $3, $4)";
         with_pinned_settings(|| query::first_value::<bool>(sql, &arguments))
     })?;
     Ok(is_suspect == Some(true))

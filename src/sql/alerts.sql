@@ -40,7 +40,7 @@ SELECT pg_catalog.pg_extension_config_dump('bench.alerts', '');
    the job fails repeatedly, and that it was due in between. job_runs is the table of its row: if the extension was
    dropped and created again, there may be another row with its number. */
 CREATE FUNCTION bench_internal.found_alerts(
-    job_run_id bigint, job_runs oid, run_ids bigint[], failure text, figures text[], least_change float8, set_id bigint,
+    job_run_id bigint, job_runs oid, run_ids bigint[], failure text, figures text[], least_change float8, set_ids bigint[],
     OUT kind text, OUT message text, OUT cause text, OUT label text, OUT series text, OUT figure text, OUT ratio float8,
     OUT changed_at timestamptz, OUT runs_before bigint[], OUT runs_after bigint[]
 ) RETURNS SETOF record
@@ -52,19 +52,25 @@ AS $$
     WITH this AS MATERIALIZED (
         SELECT r.* FROM bench.job_runs r WHERE r.job_run_id = $1 AND r.tableoid = $2),
     earlier AS MATERIALIZED (
-        SELECT max(e.started_at) AS started_at,
-               max(e.finished_at) FILTER (WHERE e.state = 'finished') AS finished_at,
+        SELECT (array_agg(e.started_at ORDER BY e.job_run_id DESC))[1] AS started_at,
+               max(e.job_run_id) FILTER (WHERE e.state = 'finished') AS finished,
                coalesce(max(e.job_run_id) FILTER (WHERE e.state IN ('finished', 'canceled')), 0) AS last_good
-          FROM this t JOIN bench.job_runs e ON e.owner = t.owner AND e.job_name = t.job_name AND e.job_run_id < t.job_run_id)
+          FROM this t JOIN bench.job_runs e ON e.owner = t.owner AND e.job_name = t.job_name AND e.job_run_id < t.job_run_id),
+    /* The clock may have been set back since; the numbers of runs ascend all the same. */
+    seen AS MATERIALIZED (
+        SELECT coalesce((SELECT max(r.run_id) FROM earlier e JOIN bench.job_runs j ON j.job_run_id = e.finished
+                           JOIN bench.runs r ON r.run_id = ANY (j.run_ids) OR r.set_id = ANY (j.set_ids)),
+                        (SELECT min(r.run_id) - 1 FROM bench.runs r WHERE r.run_id = ANY ($3) OR r.set_id = ANY ($7))) AS run_id)
     SELECT c.change, format('runs with label "%s" are %s since %s: %s; likely cause: %s', l.label, c.change,
                             to_char(c.changed_at, 'YYYY-MM-DD HH24:MI TZ'), array_to_string(c.figures_changed, ', '), c.cause),
            c.cause, l.label, c.series, c.figure, c.ratio, c.changed_at, c.runs_before, c.runs_after
-      FROM this t CROSS JOIN earlier e,
+      FROM this t CROSS JOIN seen e,
            LATERAL (SELECT r.label, ARRAY(SELECT n.series FROM bench_internal.nights(r.label, '{tps}') n
                                            WHERE n.run_ids && array_agg(r.run_id)) AS series
-                      FROM bench.runs r WHERE (r.run_id = ANY ($3) OR r.set_id = $7) AND r.label IS NOT NULL GROUP BY r.label) l,
+                      FROM bench.runs r WHERE (r.run_id = ANY ($3) OR r.set_id = ANY ($7)) AND r.label IS NOT NULL GROUP BY r.label) l,
            LATERAL bench.changes(l.label, $5, $6) c
-     WHERE c.series = ANY (l.series) AND c.found_at > coalesce(e.finished_at, t.started_at)
+     WHERE c.series = ANY (l.series)
+       AND e.run_id < (SELECT min(r.run_id) FROM bench.runs r WHERE r.label = l.label AND r.started_at = c.found_at)
            /* Another job, or a worker that was terminated, may have raised it. Of two at once, the index lets one do so. */
        AND NOT EXISTS (SELECT FROM bench.alerts a WHERE a.owner = t.owner AND a.label = l.label AND a.series = c.series
                                                     AND a.changed_at = c.changed_at)

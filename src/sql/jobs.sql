@@ -15,7 +15,7 @@ CREATE TABLE bench.jobs (
     schedule   text NOT NULL, -- when it is due, as pg_cron reads it
     options    jsonb NOT NULL, -- options of a run, or an object of options below compare, sweep, find_capacity or pgio
     repeats    int NOT NULL, -- runs each time
-    confirm    int NOT NULL, -- further runs at most, while the night is suspect
+    confirm    int NOT NULL, -- further runs or sets at most, while the night is suspect
     least_change float8 NOT NULL, -- least change that counts, as a fraction
     figures    text[], -- figures whose changes are alerts, and in which a night may be suspect; NULL: those of bench.changes, and tps, latency_avg_ms, riops
     on_alert   text, -- statement that the job's worker executes for each new alert, with its number as $1
@@ -35,12 +35,12 @@ CREATE TABLE bench.job_runs (
     started_at  timestamptz NOT NULL, -- start of the worker
     finished_at timestamptz, -- end of the last run
     run_ids     bigint[] NOT NULL DEFAULT '{}', -- runs that it made, outside of sets
-    set_id      bigint, -- set that it made
+    set_ids     bigint[] NOT NULL DEFAULT '{}', -- sets that it made
     message     text -- error that ended it, or why it was skipped
 );
 CREATE INDEX ON bench.job_runs (owner, job_name, job_run_id);
 CREATE INDEX ON bench.job_runs (job_id) WHERE state = 'running';
-CREATE INDEX ON bench.job_runs (job_run_id) WHERE cardinality(run_ids) > 1;
+CREATE INDEX ON bench.job_runs (job_run_id) WHERE cardinality(run_ids || set_ids) > 1;
 COMMENT ON TABLE bench.job_runs IS 'runs of jobs: what each has made, or why not';
 
 ALTER TABLE bench.jobs ENABLE ROW LEVEL SECURITY;
@@ -173,7 +173,7 @@ CREATE FUNCTION bench.schedule(
     schedule text, -- when it is due, as pg_cron reads it, such as 30 2 * * *, which is in GMT
     options jsonb, -- options of bench.run, or an object of options below compare, sweep, find_capacity or pgio
     repeats int DEFAULT 1, -- runs each time, one after the other, whose median is the night's value; 1 for sets
-    confirm int DEFAULT 2, -- further runs at most, one by one, while bench.trend takes the night for suspect
+    confirm int DEFAULT 2, -- further runs or sets at most, one by one, while bench.trend takes the night for suspect
     least_change float8 DEFAULT 0.03, -- least change that counts, as a fraction
     figures text[] DEFAULT NULL, -- figures whose changes are alerts, and in which a night may be suspect; NULL: those of bench.changes, and tps, latency_avg_ms, riops
     on_alert text DEFAULT NULL, -- statement that the job's worker executes for each new alert, with its number as $1, for at most 30 s
@@ -221,7 +221,7 @@ CREATE VIEW bench.schedules WITH (security_invoker = true) AS
                AS overdue, -- whether it was due since it started or was skipped last, at least a minute ago; NULL if the schedule is not understood
            r.started_at, -- start of its last run
            r.run_ids, -- runs that it made then
-           r.set_id, -- set that it made then
+           r.set_ids, -- sets that it made then
            CASE WHEN c.jobid IS NULL AND bench_internal.has_cron() THEN 'not scheduled'
                 WHEN r.state = 'running' AND NOT bench_internal.is_locked('jobs', j.job_id) THEN 'lost'
                 ELSE r.state END
@@ -235,14 +235,15 @@ CREATE VIEW bench.schedules WITH (security_invoker = true) AS
       LEFT JOIN LATERAL (SELECT * FROM bench.job_runs r WHERE r.owner = j.owner AND r.job_name = j.job_name
                              AND r.state <> 'skipped'
                           ORDER BY r.job_run_id DESC LIMIT 1) r ON true
-      CROSS JOIN LATERAL (SELECT max(s.started_at) AS started_at FROM bench.job_runs s
-                           WHERE s.owner = j.owner AND s.job_name = j.job_name) s;
+      LEFT JOIN LATERAL (SELECT s.started_at FROM bench.job_runs s
+                          WHERE s.owner = j.owner AND s.job_name = j.job_name
+                          ORDER BY s.job_run_id DESC LIMIT 1) s ON true;
 COMMENT ON VIEW bench.schedules IS 'jobs, with their last run that was not skipped';
 
 CREATE VIEW bench.job_summary WITH (security_invoker = true) AS
     SELECT r.job_run_id, r.job_name,
            CASE WHEN r.state = 'running' AND NOT bench_internal.is_locked('jobs', r.job_id) THEN 'lost'
                 ELSE r.state END AS state, -- state: running, finished, canceled, failed, skipped or lost
-           r.started_at, r.finished_at, r.run_ids, r.set_id, r.message, r.job_id, r.owner
+           r.started_at, r.finished_at, r.run_ids, r.set_ids, r.message, r.job_id, r.owner
       FROM bench.job_runs r;
 COMMENT ON VIEW bench.job_summary IS 'runs of jobs, also of jobs that were removed';

@@ -5,99 +5,111 @@
    that lost clients are in none. Sets have series of their own: each arm of a comparison and each point of a sweep has
    one, and a search. */
 
-CREATE TYPE bench_internal.night AS (
-    series text, figure text, started_at timestamptz, run_ids bigint[], value float8, disturbances text[],
-    is_baseline boolean
-);
+/* Whether a night is disturbed, and which runs it has. */
+CREATE TYPE bench_internal.night AS (started_at timestamptz, run_ids bigint[], disturbances text[]);
 
-/* The nights of a label with these figures, each with one value. What disturbs most nights of a series is as usual
-   there, and left out. */
-CREATE FUNCTION bench_internal.nights(label text, figures text[]) RETURNS SETOF bench_internal.night
+/* The nights of a label, with a value for each of these figures. What disturbs most nights of a series is as usual
+   there, and left out. The nights of a series follow each other by the numbers of their runs, since the clock may have
+   been set back; those of imported runs by their start. */
+CREATE FUNCTION bench_internal.nights(
+    label text, figures text[],
+    OUT series text, OUT started_at timestamptz, OUT run_ids bigint[], OUT of_figures float8[], OUT disturbances text[],
+    OUT is_baseline boolean, OUT imported_start timestamptz
+) RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 1000
-SET search_path = pg_catalog, pg_temp
-SET jit = off
-AS $$
-    WITH runs AS MATERIALIZED (
-        SELECT r.run_id, r.series, r.started_at, r.disturbances, r.is_baseline, r.tps, r.latency_avg_ms, r.latency_p50_ms, r.latency_p90_ms,
-               r.latency_p95_ms, r.latency_p99_ms, r.latency_p999_ms, nullif(r.transactions + r.failed, 0) AS transactions,
-               r.set_id, r.arm, r.round
+BEGIN ATOMIC
+    WITH repeated AS MATERIALIZED (
+        SELECT u.run_id, u.set_id, j.job_run_id
+          FROM bench.job_runs j, unnest(j.run_ids, j.set_ids) u (run_id, set_id)
+         WHERE cardinality(j.run_ids || j.set_ids) > 1),
+    runs AS MATERIALIZED (
+        SELECT r.run_id, r.series, r.started_at, CASE WHEN r.imported_at IS NOT NULL THEN r.started_at END AS imported_start,
+               r.disturbances, r.is_baseline, r.set_id, r.arm, r.round,
+               ARRAY(SELECT CASE f.figure
+                                WHEN 'tps' THEN r.tps
+                                WHEN 'latency_avg_ms' THEN r.latency_avg_ms
+                                WHEN 'latency_p50_ms' THEN r.latency_p50_ms
+                                WHEN 'latency_p90_ms' THEN r.latency_p90_ms
+                                WHEN 'latency_p95_ms' THEN r.latency_p95_ms
+                                WHEN 'latency_p99_ms' THEN r.latency_p99_ms
+                                WHEN 'latency_p999_ms' THEN r.latency_p999_ms
+                                WHEN 'cpu_us_per_transaction'
+                                THEN 1000 * t.sessions_cpu_ms / nullif(r.transactions + r.failed, 0)
+                                WHEN 'wal_bytes_per_transaction'
+                                THEN (SELECT sum(i.wal_bytes_by_clients)::float8 FROM bench.run_server_intervals i WHERE i.run_id = r.run_id)
+                                     / nullif(r.transactions + r.failed, 0)
+                                ELSE (to_jsonb(p) ->> f.figure)::float8
+                            END
+                       FROM unnest($2) f (figure)) AS of_figures
           FROM bench.runs r
+          LEFT JOIN bench.run_times t ON t.run_id = r.run_id AND 'cpu_us_per_transaction' = ANY ($2)
+          LEFT JOIN bench.pgio_runs p ON p.run_id = r.run_id
          WHERE r.label = $1 AND r.state = 'finished' AND r.aborted_clients = 0 AND r.series IS NOT NULL),
     usual AS MATERIALIZED (
         SELECT d.series, d.disturbance
           FROM (SELECT r.series, unnest(r.disturbances) AS disturbance FROM runs r) d
          GROUP BY d.series, d.disturbance
         HAVING 2 * count(*) > (SELECT count(*) FROM runs r WHERE r.series = d.series)),
-    repeated AS MATERIALIZED (
-        SELECT u.run_id, j.job_run_id FROM bench.job_runs j, unnest(j.run_ids) u (run_id) WHERE cardinality(j.run_ids) > 1),
+    single AS NOT MATERIALIZED (
+        SELECT j.job_run_id, r.series, r.started_at, r.imported_start, r.run_id, r.of_figures,
+               CASE WHEN r.disturbances = '{}' THEN '{}'
+                    ELSE ARRAY(SELECT d FROM unnest(r.disturbances) d
+                                WHERE (r.series, d) NOT IN (SELECT u.series, u.disturbance FROM usual u)) END AS disturbances,
+               r.is_baseline, r.set_id, r.arm, r.round
+          FROM runs r LEFT JOIN repeated j ON j.run_id = r.run_id),
     sets AS MATERIALIZED (
         SELECT s.set_id, s.kind, s.result, s.options,
                coalesce((SELECT a.arm ->> 'name' FROM jsonb_array_elements(s.options -> 'arms') a (arm)
-                          WHERE a.arm -> 'baseline' = 'true'), s.options #>> '{arms,0,name}') AS baseline
-          FROM bench.sets s
+                          WHERE a.arm -> 'baseline' = 'true'), s.options #>> '{arms,0,name}') AS baseline,
+               coalesce(-j.job_run_id, s.set_id) AS night
+          FROM bench.sets s LEFT JOIN repeated j ON j.set_id = s.set_id
          WHERE s.set_id IN (SELECT r.set_id FROM runs r) AND s.state = 'finished'),
-    single (set_id, arm, round, job_run_id, series, figure, started_at, run_id, value, disturbances, is_baseline) AS NOT MATERIALIZED (
-    SELECT r.set_id, r.arm, r.round, j.job_run_id, r.series, f.figure, r.started_at, r.run_id,
-           CASE f.figure
-               WHEN 'tps' THEN r.tps
-               WHEN 'latency_avg_ms' THEN r.latency_avg_ms
-               WHEN 'latency_p50_ms' THEN r.latency_p50_ms
-               WHEN 'latency_p90_ms' THEN r.latency_p90_ms
-               WHEN 'latency_p95_ms' THEN r.latency_p95_ms
-               WHEN 'latency_p99_ms' THEN r.latency_p99_ms
-               WHEN 'latency_p999_ms' THEN r.latency_p999_ms
-               WHEN 'cpu_us_per_transaction'
-               THEN (SELECT 1000 * t.sessions_cpu_ms FROM bench.run_times t WHERE t.run_id = r.run_id) / r.transactions
-               WHEN 'wal_bytes_per_transaction'
-               THEN (SELECT sum(i.wal_bytes_by_clients)::float8 FROM bench.run_server_intervals i WHERE i.run_id = r.run_id)
-                    / r.transactions
-               ELSE (SELECT (to_jsonb(p) ->> f.figure)::float8 FROM bench.pgio_runs p WHERE p.run_id = r.run_id)
-           END,
-           CASE WHEN r.disturbances = '{}' THEN '{}'
-                ELSE ARRAY(SELECT d FROM unnest(r.disturbances) d
-                            WHERE (r.series, d) NOT IN (SELECT u.series, u.disturbance FROM usual u)) END,
-           r.is_baseline
-      FROM runs r LEFT JOIN repeated j USING (run_id), unnest($2) f (figure))
-    SELECT s.series, s.figure, s.started_at, ARRAY[s.run_id], s.value, s.disturbances, s.is_baseline
+    /* What makes a night with others: the night is the negative number of the run of a job that made several, or a set. */
+    parts (night, series, started_at, imported_start, run_id, of_figures, disturbances, is_baseline) AS NOT MATERIALIZED (
+        SELECT -s.job_run_id, s.series, s.started_at, s.imported_start, s.run_id, s.of_figures, s.disturbances, s.is_baseline
+          FROM single s WHERE s.set_id IS NULL AND s.job_run_id IS NOT NULL
+        UNION ALL
+        /* A point of a sweep. */
+        SELECT s.night, format('sweep, %s: %s', r.arm, r.series), r.started_at, r.imported_start, r.run_id, r.of_figures,
+               r.disturbances, r.is_baseline
+          FROM single r JOIN sets s USING (set_id)
+         WHERE s.kind = 'sweep' AND r.round > 0
+        UNION ALL
+        /* An arm beside the baseline of its round. */
+        SELECT s.night, format('comparison, %s / %s: %s', r.arm, s.baseline, r.series)
+                        || CASE WHEN b.series <> r.series THEN ' / ' || b.series ELSE '' END,
+               r.started_at, r.imported_start, r.run_id,
+               ARRAY(SELECT v.of_arm / nullif(v.of_baseline, 0)
+                       FROM unnest(r.of_figures, b.of_figures) WITH ORDINALITY v (of_arm, of_baseline, place) ORDER BY v.place),
+               CASE WHEN r.disturbances = '{}' THEN b.disturbances ELSE r.disturbances END, r.is_baseline
+          FROM single r JOIN sets s USING (set_id)
+          JOIN single b ON b.set_id = r.set_id AND b.arm = s.baseline AND b.round = r.round
+         WHERE s.kind = 'compare' AND r.round > 0 AND r.arm <> s.baseline
+        UNION ALL
+        /* The rate that a search has found, beside its first run, which was the one without a rate. */
+        SELECT r.night, format('search, p%s under %s ms: %s', r.options ->> 'percentile', r.options ->> 'latency_limit', r.first_series),
+               r.started_at, r.imported_start, r.run_id,
+               ARRAY(SELECT CASE WHEN f.figure = 'tps' AND r.is_first THEN r.rate END FROM unnest($2) f (figure)),
+               r.disturbances, r.is_baseline
+          FROM (SELECT r.*, s.night, s.options, (s.result ->> 'rate')::float8 AS rate, first_value(r.series) OVER w AS first_series,
+                       r.run_id = first_value(r.run_id) OVER w AS is_first
+                  FROM single r JOIN sets s USING (set_id)
+                 WHERE s.kind = 'find_capacity' AND s.result ->> 'rate' IS NOT NULL AND 'tps' = ANY ($2)
+                WINDOW w AS (PARTITION BY r.set_id ORDER BY r.run_id)) r)
+    SELECT s.series, s.started_at, ARRAY[s.run_id], s.of_figures, s.disturbances, s.is_baseline, s.imported_start
       FROM single s WHERE s.set_id IS NULL AND s.job_run_id IS NULL
     UNION ALL
     /* Runs that were disturbed count if all were. */
-    SELECT s.series, s.figure, min(s.started_at), array_agg(s.run_id ORDER BY s.run_id),
-           coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY s.value) FILTER (WHERE s.disturbances = '{}'),
-                    percentile_cont(0.5) WITHIN GROUP (ORDER BY s.value)),
-           CASE WHEN bool_or(s.disturbances = '{}') THEN '{}' ELSE max(s.disturbances) END, bool_or(s.is_baseline)
-      FROM single s WHERE s.set_id IS NULL AND s.job_run_id IS NOT NULL
-     GROUP BY s.series, s.figure, s.job_run_id
-    UNION ALL
-    SELECT s.series, s.figure, min(s.started_at), array_agg(s.run_id ORDER BY s.run_id),
-           coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY s.value) FILTER (WHERE s.disturbances = '{}'),
-                    percentile_cont(0.5) WITHIN GROUP (ORDER BY s.value)),
-           CASE WHEN bool_or(s.disturbances = '{}') THEN '{}' ELSE max(s.disturbances) END, bool_or(s.is_baseline)
-      FROM (/* A point of a sweep. */
-            SELECT r.set_id, format('sweep, %s: %s', r.arm, r.series) AS series, r.figure, r.started_at, r.run_id, r.value,
-                   r.disturbances, r.is_baseline
-              FROM single r JOIN sets s USING (set_id)
-             WHERE s.kind = 'sweep' AND r.round > 0
-            UNION ALL
-            /* An arm beside the baseline of its round. */
-            SELECT r.set_id, format('comparison, %s / %s: %s', r.arm, s.baseline, r.series)
-                             || CASE WHEN b.series <> r.series THEN ' / ' || b.series ELSE '' END,
-                   r.figure, r.started_at, r.run_id, r.value / nullif(b.value, 0),
-                   CASE WHEN r.disturbances = '{}' THEN b.disturbances ELSE r.disturbances END, r.is_baseline
-              FROM single r JOIN sets s USING (set_id)
-              JOIN single b ON b.set_id = r.set_id AND b.arm = s.baseline AND b.round = r.round AND b.figure = r.figure
-             WHERE s.kind = 'compare' AND r.round > 0 AND r.arm <> s.baseline) s
-     GROUP BY s.set_id, s.series, s.figure
-    UNION ALL
-    /* The rate that a search has found. The run without a rate was its first one. */
-    SELECT format('search, p%s under %s ms: %s', s.options ->> 'percentile', s.options ->> 'latency_limit',
-                  (array_agg(r.series ORDER BY r.run_id))[1]), r.figure, min(r.started_at),
-           array_agg(r.run_id ORDER BY r.run_id), (s.result ->> 'rate')::float8,
-           CASE WHEN bool_or(r.disturbances = '{}') THEN '{}' ELSE max(r.disturbances) END, bool_or(r.is_baseline)
-      FROM single r JOIN sets s USING (set_id)
-     WHERE s.kind = 'find_capacity' AND r.figure = 'tps' AND s.result ->> 'rate' IS NOT NULL
-     GROUP BY s.set_id, s.options, s.result, r.figure
-$$;
+    SELECT m.series, m.started_at, m.run_ids, array_agg(m.value ORDER BY m.place), m.disturbances, m.is_baseline, m.imported_start
+      FROM (SELECT p.night, p.series, f.place, min(p.started_at) AS started_at, array_agg(p.run_id ORDER BY p.run_id) AS run_ids,
+                   coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY f.value) FILTER (WHERE p.disturbances = '{}'),
+                            percentile_cont(0.5) WITHIN GROUP (ORDER BY f.value)) AS value,
+                   CASE WHEN bool_or(p.disturbances = '{}') THEN '{}' ELSE max(p.disturbances) END AS disturbances,
+                   bool_or(p.is_baseline) AS is_baseline, min(p.imported_start) AS imported_start
+              FROM parts p, unnest(p.of_figures) WITH ORDINALITY f (value, place)
+             GROUP BY p.night, p.series, f.place) m
+     GROUP BY m.night, m.series, m.started_at, m.run_ids, m.disturbances, m.is_baseline, m.imported_start;
+END;
 
 /* The same as arrays in the order of the nights, a row for each series and figure. */
 CREATE FUNCTION bench_internal.series_of(
@@ -106,15 +118,23 @@ CREATE FUNCTION bench_internal.series_of(
     OUT baselines boolean[]
 ) RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
-SET search_path = pg_catalog, pg_temp
-SET jit = off
-AS $$
-    SELECT n.series, n.figure, array_agg(n.night), array_agg(n.value), array_agg(n.disturbances <> '{}'),
-           array_agg(n.is_baseline)
-      FROM (SELECT n AS night, n.* FROM bench_internal.nights($1, $2) n
-             ORDER BY n.series, n.figure, n.started_at, n.run_ids) n
-     GROUP BY n.series, n.figure
-$$;
+BEGIN ATOMIC
+    SELECT s.series, f.figure, s.nights, ARRAY(SELECT unnest(s.of_figures[:][f.place:f.place])), s.disturbed, s.baselines
+      FROM (SELECT n.series, array_agg(ROW(n.started_at, n.run_ids, n.disturbances)::bench_internal.night) AS nights,
+                   array_agg(n.of_figures) AS of_figures, array_agg(n.disturbances <> '{}') AS disturbed,
+                   array_agg(n.is_baseline) AS baselines
+              FROM (SELECT * FROM bench_internal.nights($1, $2) n
+                     WHERE $2 <> '{}' ORDER BY n.series, n.imported_start, n.run_ids[1]) n
+             GROUP BY n.series) s,
+           unnest($2) WITH ORDINALITY f (figure, place);
+END;
+
+/* The runs of the nights at these places, which ascend. */
+CREATE FUNCTION bench_internal.runs_of(nights bench_internal.night[], places int[]) RETURNS bigint[]
+LANGUAGE sql IMMUTABLE
+RETURN ARRAY(SELECT unnest(n.run_ids)
+               FROM unnest($1[$2[1]:$2[cardinality($2)]]) WITH ORDINALITY n (started_at, run_ids, disturbances, place)
+              WHERE n.place + $2[1] - 1 = ANY ($2) ORDER BY n.place);
 
 /* Fails unless it is a figure of trends, and the caller may see runs with the label. */
 CREATE FUNCTION bench_internal.require_trend(label text, figure text, least_change float8) RETURNS void
@@ -149,23 +169,24 @@ AS $$
     SELECT s.series, n.started_at, n.value, n.state, n.level, n.level_low, n.level_high, n.run_ids, n.disturbances
       FROM (SELECT * FROM bench_internal.series_of($1, ARRAY[$2]) s ORDER BY s.series COLLATE "C") s,
            /* In the order of the nights. */
-           ROWS FROM (unnest(s.nights), bench_internal.judge_nights($2, s.of_nights, s.disturbed, s.baselines, $3))
-               n (series, figure, started_at, run_ids, value, disturbances, is_baseline, level, level_low, level_high, state)
+           ROWS FROM (unnest(s.nights, s.of_nights), bench_internal.judge_nights($2, s.of_nights, s.disturbed, s.baselines, $3))
+               n (started_at, run_ids, disturbances, value, level, level_low, level_high, state)
 $$;
 COMMENT ON FUNCTION bench.trend IS 'a figure of the runs with a label over time, with a level and a state for each night';
 
-/* Whether one of these runs is of a suspect night. */
-CREATE FUNCTION bench_internal.is_suspect(run_ids bigint[], figures text[], least_change float8) RETURNS boolean
+/* Whether one of these runs, or one of these sets, is of a suspect night. */
+CREATE FUNCTION bench_internal.is_suspect(run_ids bigint[], set_ids bigint[], figures text[], least_change float8) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     SELECT EXISTS (
-        SELECT FROM (SELECT DISTINCT r.label FROM bench.runs r WHERE r.run_id = ANY ($1) AND r.label IS NOT NULL) l,
-               bench_internal.series_of(l.label, coalesce($2, '{tps,latency_avg_ms,riops}')) s,
-               ROWS FROM (unnest(s.nights), bench_internal.judge_nights(s.figure, s.of_nights, s.disturbed, s.baselines, $3))
-                   n (series, figure, started_at, run_ids, value, disturbances, is_baseline, level, level_low, level_high, state)
-         WHERE n.state = 'suspect' AND n.run_ids && $1)
+        SELECT FROM (SELECT r.label, array_agg(r.run_id) AS run_ids FROM bench.runs r
+                      WHERE (r.run_id = ANY ($1) OR r.set_id = ANY ($2)) AND r.label IS NOT NULL GROUP BY r.label) l,
+               bench_internal.series_of(l.label, coalesce($3, '{tps,latency_avg_ms,riops}')) s,
+               ROWS FROM (unnest(s.nights), bench_internal.judge_nights(s.figure, s.of_nights, s.disturbed, s.baselines, $4))
+                   n (started_at, run_ids, disturbances, level, level_low, level_high, state)
+         WHERE n.state = 'suspect' AND n.run_ids && l.run_ids)
 $$;
 
 /* What has one value in a run: options and versions, settings, facts about the machine, sizes. Aspects have a place in
@@ -361,30 +382,31 @@ SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
     SELECT bench_internal.require_trend($1, f.figure, $3) FROM unnest(coalesce($2, bench_internal.figures_of_changes())) f (figure);
-    WITH points AS (
-        SELECT s.series, s.figure, s.nights, array_position(f.figures, s.figure) AS place, c.*,
-               c.at - lag(c.at) OVER (PARTITION BY s.series ORDER BY c.at) <= 1 AS is_same
+    WITH points AS MATERIALIZED (
+        SELECT s.series, s.figure, array_position(f.figures, s.figure) AS place, c.kind, c.at, c.level_before, c.level_after,
+               c.ratio, c.ratio_low, c.ratio_high, c.p_value, c.is_better, (s.nights[c.at]).started_at AS changed_at,
+               (s.nights[c.found]).started_at AS found_at, c.found, bench_internal.runs_of(s.nights, c.before) AS runs_before,
+               bench_internal.runs_of(s.nights, c.after) AS runs_after
           FROM (SELECT coalesce($2, bench_internal.figures_of_changes()) AS figures) f,
                bench_internal.series_of($1, f.figures) s,
                bench_internal.change_points(s.figure, s.of_nights, s.disturbed, s.baselines, $3) c),
     grouped AS (
         SELECT p.*, count(*) FILTER (WHERE p.is_same IS NOT TRUE) OVER (PARTITION BY p.series ORDER BY p.at) AS number
-          FROM points p),
+          FROM (SELECT p.*, p.at - lag(p.at) OVER (PARTITION BY p.series ORDER BY p.at) <= 1 AS is_same FROM points p) p),
     changes AS (
-        SELECT DISTINCT ON (g.series, g.number) g.*, min(g.found) OVER (PARTITION BY g.series, g.number) AS first_found,
+        SELECT DISTINCT ON (g.series, g.number) g.*,
+               first_value(g.found_at) OVER (PARTITION BY g.series, g.number ORDER BY g.found) AS first_found_at,
                array_agg(format('%s %s %%', g.figure, to_char(100 * (g.ratio - 1), 'FMSG999999990.0')))
                    OVER (PARTITION BY g.series, g.number ORDER BY g.place ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS figures
           FROM grouped g
          ORDER BY g.series, g.number, g.place)
-    SELECT c.series, (c.nights[c.at]).started_at, CASE WHEN c.is_better THEN 'faster' ELSE 'slower' END, c.figure,
-           c.level_before, c.level_after, c.ratio, c.ratio_low, c.ratio_high, l.cause, c.p_value, c.kind,
-           (c.nights[c.first_found]).started_at, c.figures, l.ordered, r.before, r.after
+    SELECT c.series, c.changed_at, CASE WHEN c.is_better THEN 'faster' ELSE 'slower' END, c.figure, c.level_before, c.level_after,
+           c.ratio, c.ratio_low, c.ratio_high, l.cause, c.p_value, c.kind, c.first_found_at, c.figures, l.ordered, c.runs_before,
+           c.runs_after
       FROM changes c,
-           LATERAL (SELECT ARRAY(SELECT unnest((c.nights[p]).run_ids) FROM unnest(c.before) p) AS before,
-                           ARRAY(SELECT unnest((c.nights[p]).run_ids) FROM unnest(c.after) p) AS after) r,
            /* The nights next to the change tell most. */
            LATERAL (SELECT coalesce(jsonb_agg(d), '[]') AS found
-                      FROM bench_internal.differences(r.before[greatest(cardinality(r.before) - 9, 1):], r.after[:10]) d) d,
+                      FROM bench_internal.differences(c.runs_before[greatest(cardinality(c.runs_before) - 9, 1):], c.runs_after[:10]) d) d,
            bench_internal.likely_cause(CASE WHEN (c.ratio > 1) = c.is_better THEN 1 / c.ratio ELSE c.ratio END, d.found) l
      ORDER BY c.series COLLATE "C", c.at
 $$;

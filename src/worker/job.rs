@@ -102,7 +102,7 @@ fn perform(segment: &'static Segment, job: &jobs::Job, owner: u32) -> Result<()>
     }
 }
 
-/// Makes the runs of a job, as often as it says, and again while the night is suspect.
+/// Makes the runs or the set of a job, as often as it says, and again while the night is suspect.
 fn make(job: &jobs::Job, row: jobs::Row, all: &mut Made) -> Result<()> {
     let statement = format!(
         "SELECT bench_internal.perform_job({}::pg_catalog.jsonb)",
@@ -114,7 +114,8 @@ fn make(job: &jobs::Job, row: jobs::Row, all: &mut Made) -> Result<()> {
         let executed = execute_alone(&statement);
         let made = MADE.take();
         all.run_ids.extend(made.run_ids);
-        (all.set_id, all.state, all.message) = (made.set_id, made.state, made.message);
+        all.set_ids.extend(made.set_ids);
+        (all.state, all.message) = (made.state, made.message);
         executed?;
         if all.state != State::Finished {
             return Ok(());
@@ -127,7 +128,7 @@ fn make(job: &jobs::Job, row: jobs::Row, all: &mut Made) -> Result<()> {
         if repeats > 0 {
             continue;
         }
-        if confirm == 0 || all.run_ids.is_empty() || !jobs::is_suspect(job, &all.run_ids)? {
+        if confirm == 0 || !jobs::is_suspect(job, all)? {
             return Ok(());
         }
         (repeats, confirm) = (1, confirm - 1);

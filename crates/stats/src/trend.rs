@@ -48,6 +48,13 @@ pub struct Night {
     pub is_baseline: bool,
 }
 
+impl Night {
+    /// Whether it can be part of a level.
+    fn counts(&self) -> bool {
+        !self.is_disturbed && self.value > 0.0 && self.value.is_finite()
+    }
+}
+
 /// Direction in which a figure is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
@@ -154,9 +161,33 @@ pub struct Trend {
 impl Trend {
     /// Judges a series, the oldest night first. Changes are at least `least_change`, a fraction.
     pub fn of(nights: &[Night], better: Better, least_change: f64) -> Self {
-        let counts =
-            |night: &Night| !night.is_disturbed && night.value > 0.0 && night.value.is_finite();
-        let places: Vec<usize> = (0..nights.len()).filter(|i| counts(&nights[*i])).collect();
+        let stretches = Stretches::of(nights, least_change);
+        let changes: Vec<Option<Change>> = stretches.changes().collect();
+        let nights = stretches.judged(nights, &changes, better, least_change);
+        let changes = changes.into_iter().flatten().collect();
+        Self { changes, nights }
+    }
+}
+
+/// The changes of a series, as [`Trend::of`] finds them.
+pub fn changes_of(nights: &[Night], least_change: f64) -> Vec<Change> {
+    let stretches = Stretches::of(nights, least_change);
+    stretches.changes().flatten().collect()
+}
+
+/// The nights of a series that count, in stretches of one level.
+struct Stretches {
+    /// Their positions in the series.
+    places: Vec<usize>,
+    /// Logarithms of their values.
+    logs: Vec<f64>,
+    /// The beginnings of all levels but the first one.
+    found: Vec<Found>,
+}
+
+impl Stretches {
+    fn of(nights: &[Night], least_change: f64) -> Self {
+        let places: Vec<usize> = (0..nights.len()).filter(|i| nights[*i].counts()).collect();
         let logs: Vec<f64> = places.iter().map(|i| nights[*i].value.ln()).collect();
         let mut next = 0;
         let begins: Vec<bool> = places
@@ -169,76 +200,99 @@ impl Trend {
             })
             .collect();
         let found = changes(&logs, &begins, least_change);
-        let starts: Vec<usize> = [0].into_iter().chain(found.iter().map(|c| c.at)).collect();
-        let stretch =
-            |number: usize| starts[number]..starts.get(number + 1).copied().unwrap_or(logs.len());
-        let described = found.iter().enumerate().map(|(number, change)| {
-            let (before, after) = (stretch(number), stretch(number + 1));
+        Self {
+            places,
+            logs,
+            found,
+        }
+    }
+
+    /// The stretch with that number: where it begins and ends among the nights that count.
+    fn stretch(&self, number: usize) -> Range<usize> {
+        let start = |number: usize| self.found.get(number).map(|found| found.at);
+        let begin = number.checked_sub(1).and_then(start).unwrap_or(0);
+        begin..start(number).unwrap_or(self.logs.len())
+    }
+
+    /// The change at the beginning of each stretch but the first one; `None` at a baseline.
+    fn changes(&self) -> impl Iterator<Item = Option<Change>> {
+        self.found.iter().enumerate().map(|(number, change)| {
+            let (before, after) = (self.stretch(number), self.stretch(number + 1));
             let kind = change.kind?;
             let before = match kind {
                 Kind::Step => before.start.max(before.end.saturating_sub(WINDOW))..before.end,
                 Kind::Drift => before.start..before.start + BASELINE,
             };
             let after = after.start..after.end.min(after.start + WINDOW);
-            let test = LevelTest::of(&logs[before.clone()], &logs[after.clone()]);
+            let test = LevelTest::of(&self.logs[before.clone()], &self.logs[after.clone()]);
             let [low, high] = test.bounds();
-            let level = |of: &Range<usize>| mean(&logs[of.clone()]).exp();
+            let level = |of: &Range<usize>| mean(&self.logs[of.clone()]).exp();
             Some(Change {
                 kind,
-                at: places[change.at],
-                found: places[change.found],
+                at: self.places[change.at],
+                found: self.places[change.found],
                 level_before: level(&before),
                 level_after: level(&after),
-                before: places[before].to_vec(),
-                after: places[after].to_vec(),
+                before: self.places[before].to_vec(),
+                after: self.places[after].to_vec(),
                 ratio: test.ratio(),
                 low,
                 high,
                 p_value: test.p_value(),
             })
-        });
-        let changes: Vec<Option<Change>> = described.collect();
-        let suspects: Vec<bool> = (0..starts.len())
+        })
+    }
+
+    /// The level and the state of each night.
+    fn judged(
+        &self,
+        nights: &[Night],
+        changes: &[Option<Change>],
+        better: Better,
+        least_change: f64,
+    ) -> Vec<(Option<Interval>, State)> {
+        let numbers = 0..=self.found.len();
+        let suspects: Vec<bool> = numbers
+            .clone()
             .flat_map(|number| {
-                let of = stretch(number);
+                let of = self.stretch(number);
                 of.clone().map(move |at| (of.start, at))
             })
-            .map(|(start, at)| is_suspect(&logs, start, at, least_change))
+            .map(|(start, at)| is_suspect(&self.logs, start, at, least_change))
             .collect();
-        let levels: Vec<Option<Interval>> = (0..starts.len())
+        let levels: Vec<Option<Interval>> = numbers
             .map(|number| {
-                let usual = stretch(number).filter(|at| !suspects[*at]);
-                let values: Vec<f64> = usual.map(|at| nights[places[at]].value).collect();
+                let usual = self.stretch(number).filter(|at| !suspects[*at]);
+                let values: Vec<f64> = usual.map(|at| nights[self.places[at]].value).collect();
                 interval_of_mean(&values)
             })
             .collect();
         let mut number = 0;
         let mut counted = 0;
         let judged = nights.iter().map(|night| {
-            if !counts(night) {
+            if !night.counts() {
                 return (levels[number], State::Noisy);
             }
             let at = counted;
             counted += 1;
-            number += usize::from(starts.get(number + 1) == Some(&at));
+            number += usize::from(self.found.get(number).is_some_and(|found| found.at == at));
             let change = changes.get(number.wrapping_sub(1)).and_then(Option::as_ref);
+            let age = at - self.stretch(number).start;
             let state = if suspects[at] {
                 State::Suspect
-            } else if let Some(change) = change.filter(|_| at - starts[number] < WINDOW) {
+            } else if let Some(change) = change.filter(|_| age < WINDOW) {
                 match change.is_better(better) {
                     true => State::Faster,
                     false => State::Slower,
                 }
-            } else if at - starts[number] < HISTORY {
+            } else if age < HISTORY {
                 State::NoHistory
             } else {
                 State::Ok
             };
             (levels[number], state)
         });
-        let nights = judged.collect();
-        let changes = changes.into_iter().flatten().collect();
-        Self { changes, nights }
+        judged.collect()
     }
 }
 
@@ -288,15 +342,16 @@ fn changes(logs: &[f64], begins: &[bool], least_change: f64) -> Vec<Found> {
 fn step(logs: &[f64], least_change: f64) -> Option<usize> {
     let last = logs.len().checked_sub(SHORTEST)?;
     let allowed = |at: usize| (SHORTEST..=last).contains(&at);
-    // On most nights, no split is worth a closer look.
+    // On most nights, no split is worth a closer look: the least logarithm of a large ratio is that of 1 + least_change.
+    let least = least_change.ln_1p() - f64::EPSILON;
     let all: f64 = logs.iter().sum();
     let mut first = 0.0;
-    let mut ratios = logs.iter().enumerate().map(|(at, value)| {
+    let mut differences = logs.iter().enumerate().map(|(at, value)| {
         let (before, after) = (first / at as f64, (all - first) / (logs.len() - at) as f64);
         first += value;
-        (at, (after - before).exp())
+        (at, after - before)
     });
-    if !ratios.any(|(at, ratio)| allowed(at) && is_large(ratio, least_change)) {
+    if !differences.any(|(at, difference)| allowed(at) && difference.abs() >= least) {
         return None;
     }
     let splits = divergences(logs).into_iter().enumerate();

@@ -48,7 +48,7 @@ pub struct Conductor<'r> {
     /// The processes of its clients.
     pub clients: &'r ClientProcesses,
     /// The log of its transactions, if there is one.
-    pub logbook: Option<Logbook>,
+    pub logbook: Option<Logbook<'r>>,
     /// Observers beside the clients.
     pub telemetry: Telemetry<'r>,
 }

@@ -28,10 +28,10 @@ pub fn room(workers: usize) -> usize {
 }
 
 /// The log of one run.
-pub struct Logbook {
+pub struct Logbook<'l> {
     run_id: i64,
     stores: bool,
-    limits: Limits,
+    limits: &'l Limits,
     /// Rows that are stored.
     rows: u64,
     /// Converts a clock reading to microseconds since 1970.
@@ -55,17 +55,17 @@ struct LogFile {
     aggregate: Option<Aggregate>,
 }
 
-impl Logbook {
+impl<'l> Logbook<'l> {
     /// The log of a run that begins at the clock reading `start_ns`; `stores` if rows can be
     /// stored. Creates the files that are asked for.
     pub fn open(
         spec: &RunSpec,
         log: &LogSpec,
-        limits: &Limits,
+        limits: &'l Limits,
         run_id: i64,
         stores: bool,
         start_ns: u64,
-    ) -> Result<Logbook> {
+    ) -> Result<Self> {
         let format = LogFormat {
             rate: spec.run.rate.is_some(),
             latency_limit: spec.latency_limit_ns().is_some(),
@@ -95,10 +95,10 @@ impl Logbook {
                 });
             }
         }
-        Ok(Logbook {
+        Ok(Self {
             run_id,
             stores: stores && log.aggregate_s.is_none(),
-            limits: limits.clone(),
+            limits,
             rows: 0,
             epoch_us,
             format,

@@ -37,7 +37,7 @@ pub extern "C-unwind" fn pg_selfbench_coordinator_main(argument: pg_sys::Datum) 
         let spec: RunSpec = segment.spec()?;
         connect(spec.identity);
         show(segment.header(), "preparing");
-        let limits = transaction(|| Limits::of(spec.identity, defaults))?;
+        let limits = transaction(|| Limits::of(spec.identity, &defaults))?;
         limits.require(&spec.asked())?;
         limits.enter(spec.identity)?;
         let outcome = catch(|| coordinate(segment, &spec, &limits));

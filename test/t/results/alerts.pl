@@ -149,6 +149,11 @@ my $log = substr(slurp_file($node->logfile), $log_size);
 my @told = $log =~ /WARNING:  job "stubborn": alert \d+: (first|the job)/g;
 is("@{[ sort @told ]}", 'first the job', 'the log has both alerts');
 
+sql("CREATE PROCEDURE committing(bigint) LANGUAGE plpgsql AS 'BEGIN COMMIT; END'");
+$two->('committing', 'CALL public.committing($1)');
+is(sql("SELECT DISTINCT on_alert_error FROM bench.alerts WHERE job_name = 'committing'"),
+	'invalid transaction termination (A procedure that answers an alert cannot commit.)', 'a procedure that commits');
+
 # What is expected, is a baseline.
 my $states = sub { return sql("SELECT string_agg(state || ' ' || n, ', ' ORDER BY first)
 	FROM (SELECT state, count(*) AS n, min(started_at) AS first FROM bench.trend('nightly') GROUP BY state) s", 'tester') };
@@ -186,6 +191,27 @@ $nights_of_set->(21, 30, "CASE WHEN arm = 'a' THEN 1000 ELSE 500 + n % 3 END", "
 is(end_of('arms'), 'finished', 'ten nights later');
 is(sql("SELECT split_part(series, ':', 1), kind, figure, job_run_id = (SELECT max(job_run_id) FROM bench.job_runs) FROM bench.alerts WHERE label = 'arms'"),
 	'comparison, b / a|slower|tps|t', 'the arm raises an alert');
+
+# An arm that is far from its level: the set is made again, and the sets of the job are one night.
+my $odd = $compared =~ s/"label": "arms"/"label": "odd"/r;
+sql("SELECT FROM bench.schedule('odd', '0 3 * * *', '$odd', figures => '{tps}')", 'tester');
+is(end_of('odd'), 'finished', 'a job that compares and confirms');
+$set = sql("SELECT max(set_id) FROM bench.sets WHERE label = 'odd'");
+sql("UPDATE bench.runs SET tps = CASE arm WHEN 'a' THEN 1 ELSE 1e9 END, disturbances = '{}' WHERE set_id = $set");
+$nights_of_set->(1, 12, "CASE arm WHEN 'a' THEN 1 ELSE 1e9 + 1e6 * n END", "started_at - (21 - n) * interval '1 day'");
+is(end_of('odd'), 'finished', 'an odd night');
+is(sql(<<'SQL'), '3|0|3', 'is confirmed by two more sets');
+SELECT cardinality(set_ids), cardinality(run_ids), (SELECT count(*) FROM bench.sets WHERE set_id = ANY (set_ids))
+  FROM bench.job_runs WHERE job_run_id = (SELECT max(job_run_id) FROM bench.job_runs)
+SQL
+is(sql(<<'SQL'), 'suspect|t|t', 'which are one night, with the median of all rounds');
+SELECT t.state, t.run_ids = m.run_ids, t.value = m.value
+  FROM (SELECT * FROM bench.trend('odd') WITH ORDINALITY t ORDER BY t.ordinality DESC LIMIT 1) t,
+       (SELECT array_agg(b.run_id ORDER BY b.run_id) AS run_ids, percentile_cont(0.5) WITHIN GROUP (ORDER BY b.tps / a.tps) AS value
+          FROM bench.job_runs j JOIN bench.runs b ON b.set_id = ANY (j.set_ids) AND b.arm = 'b'
+          JOIN bench.runs a ON a.set_id = b.set_id AND a.arm = 'a' AND a.round = b.round AND a.round > 0
+         WHERE j.job_run_id = (SELECT max(job_run_id) FROM bench.job_runs)) m
+SQL
 
 # Two jobs that find a change at the same time raise one alert: the second insertion waits for the first.
 my $copy = "INSERT INTO bench.alerts SELECT (jsonb_populate_record(a, '{\"alert_id\": 1000000, \"job_name\": \"other\"}')).* FROM bench.alerts a WHERE label = 'arms' AND kind = 'slower'";

@@ -115,6 +115,16 @@ is(sql("SET TimeZone = 'UTC'; $changes('nightly')"),
 is(sql("SELECT runs_before[30] < runs_after[1] AND found_at > changed_at FROM bench.changes('nightly')"), 't', 'the runs on both sides');
 is(sql("SELECT count(*) FROM bench.changes('nightly', figures => '{latency_p99_ms}')"), 0, 'a figure that has not changed');
 
+# The clock was set back after each run. Nights follow each other by the numbers of their runs; those of imported runs by
+# their start.
+my %back = (tps => "CASE WHEN n <= 20 THEN $noise ELSE 0.8 * $noise END", started_at => "timestamptz '2030-01-01' - n * interval '1 h'");
+my $first_after = "SELECT change, changed_at = (SELECT started_at FROM bench.runs WHERE run_id = runs_after[1])";
+nights($run, 40, label => "'clock'", %back);
+is(sql("$first_after FROM bench.changes('clock', '{tps}')"), 'slower|t', 'a clock that was set back');
+is(sql("SELECT bool_and(run_ids[1] > last) FROM (SELECT *, lag(run_ids[1]) OVER (ORDER BY t.ordinality) AS last FROM bench.trend('clock') WITH ORDINALITY t) t"), 't', 'and the order of the nights');
+nights($run, 40, label => "'imported'", imported_at => 'now()', %back);
+is(sql("$first_after FROM bench.changes('imported', '{tps}')"), 'faster|t', 'imported runs');
+
 # Its cause.
 my $sides = "(SELECT (CASE WHEN side = 'before' THEN runs_before[cardinality(runs_before) - 9:] ELSE runs_after[:10] END) AS ids, side = 'after' AS after
 	FROM bench.changes('nightly'), unnest('{before,after}'::text[]) side) s, unnest(ids) run_id";
