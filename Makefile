@@ -136,7 +136,7 @@ make test-browser install Chromium and its driver if missing, open all kinds of 
 make soak         end processes of runs at random moments, COUNT=200 times; compare
                   generated scripts and expressions of SEEDS=10 new seeds; SEED= repeats;
                   compare EQUAL=40 times equal arms, SLOWED=20 times one slowed by 5 %
-                  SOAK_ONLY=endings, seeds or comparisons runs only these
+                  SOAK_ONLY=endings, stories, seeds or comparisons runs only these
 make bench        install what is missing, build, measure everything beside pgbench
                   and other peers on a scratch server; see docs/performance.md
                   QUICK=1 takes three minutes instead of fifteen

@@ -8,9 +8,9 @@ use crate::copy::{CopyTarget, copy_in};
 use crate::error::{Error, Result};
 use pgrx::prelude::*;
 use selfbench_model::{
-    PgioRun, PgioSession, Run, RunBlocker, RunCapturedStatement, RunCheck, RunEnvironment,
-    RunInterval, RunProfile, RunScript, RunServerInterval, RunStack, RunStatement, RunTable,
-    RunTimes, RunWait, bytea, push_copy_line,
+    PgioRun, PgioSession, Run, RunBlocker, RunCapturedStatement, RunCheck, RunClient,
+    RunEnvironment, RunInterval, RunProfile, RunScript, RunServerInterval, RunStack, RunStall,
+    RunStatement, RunTable, RunTimes, RunWait, bytea, push_copy_line,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -62,6 +62,10 @@ impl Row for RunCheck {
     const TABLE: &'static str = "bench.run_checks";
 }
 
+impl Row for RunClient {
+    const TABLE: &'static str = "bench.run_clients";
+}
+
 impl Row for RunInterval {
     const TABLE: &'static str = "bench.run_intervals";
 
@@ -104,6 +108,10 @@ impl Row for RunProfile {
 
 impl Row for RunBlocker {
     const TABLE: &'static str = "bench.run_blockers";
+}
+
+impl Row for RunStall {
+    const TABLE: &'static str = "bench.run_stalls";
 }
 
 impl Row for PgioRun {

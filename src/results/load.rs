@@ -85,7 +85,10 @@ pub fn load_any(run_id: i64) -> Result<Option<RunRecord>> {
 }
 
 /// The rows of a run in a table, in that order.
-fn rows<R: Row + DeserializeOwned + Default>(run_id: i64, order: &str) -> Result<Vec<R>> {
+pub(super) fn rows<R: Row + DeserializeOwned + Default>(
+    run_id: i64,
+    order: &str,
+) -> Result<Vec<R>> {
     rows_where("run_id = $1", run_id, order)
 }
 
@@ -309,6 +312,8 @@ pub fn load_evidence(run_id: i64, seen: &SeenWaits) -> Result<Evidence> {
               GROUP BY relation, locktype, blocker = 'own client'",
             run_id,
         )?,
+        stalls: rows(run_id, "stall_no")?,
+        clients: rows(run_id, "client_no")?,
         validation: query_json::<Validation>(
             "SELECT jsonb_build_object(
                         'workload', w.workload,
@@ -423,12 +428,13 @@ fn intervals(run_id: i64, seen: &SeenWaits) -> Result<Intervals> {
                FROM bench.run_blockers WHERE run_id = $1 AND blocker <> 'other' GROUP BY interval_no",
             run_id,
         )?;
-        let server = query::numbers::<6>(
+        let server = query::numbers::<8>(
             "SELECT interval_no::float8,
                     (checkpoint_begun OR checkpoint_active OR checkpoint_ended)::int::float8,
                     (autovacuum_workers > 0)::int::float8, other_sessions::float8,
                     (cpu_user_ms + cpu_system_ms + cpu_idle_ms + cpu_iowait_ms + cpu_steal_ms)::float8,
-                    cpu_steal_ms::float8
+                    cpu_steal_ms::float8, (cpu_idle_ms + cpu_iowait_ms)::float8,
+                    (sessions_cpu_ms + coalesce(workers_cpu_ms, 0) + coordinator_cpu_ms)::float8
                FROM bench.run_server_intervals WHERE run_id = $1 ORDER BY interval_no",
             run_id,
         )?;
@@ -475,13 +481,17 @@ fn intervals(run_id: i64, seen: &SeenWaits) -> Result<Intervals> {
         other_sessions,
         cpu_ms,
         cpu_steal_ms,
-    ]: [_; 6]| {
+        cpu_idle_ms,
+        cpu_own_ms,
+    ]: [_; 8]| {
         Some(ServerMoment {
             tps: *tps_of.get(&number(no)?)?,
             checkpoint: is(checkpoint),
             autovacuum: is(autovacuum),
             other_sessions,
             cpu_ms,
+            cpu_idle_ms,
+            cpu_own_ms,
             cpu_steal_ms,
         })
     };

@@ -6,13 +6,13 @@ mod latency;
 mod waits;
 
 use super::json::query_json;
-use super::load::{SHORT, time_budget};
+use super::load::{SHORT, rows, time_budget};
 use super::waits::{MOMENTS, SeenWaits};
 use crate::error::Result;
 use latency::{heat, latencies};
 use selfbench_chart::run::{RunChart, RunData, RunFigure, Source, point};
 use selfbench_chart::{Bar, Part, Point, Series, Span, SpanKind, TimeAxis};
-use selfbench_model::{Run, RunState};
+use selfbench_model::{Run, RunStall, RunState};
 use selfbench_report::counted;
 use selfbench_stats::budget::LatencyPart;
 use serde::Deserialize;
@@ -64,7 +64,8 @@ pub fn load(run: &Run, sources: &[Source], seen: Option<&SeenWaits>) -> Result<R
     .any(has)
     {
         let (clients, server) = (clients(run_id)?, server(run_id)?);
-        data.spans = spans(run, &clients, &server, &checkpoints(run_id)?);
+        let (checkpoints, stalls) = (checkpoints(run_id)?, rows(run_id, "stall_no")?);
+        data.spans = spans(run, &clients, &server, &checkpoints, &stalls);
         // The server's last interval may end after the last client was done.
         let ends = clients
             .iter()
@@ -389,6 +390,7 @@ fn spans(
     clients: &[Moment],
     server: &[Moment],
     checkpoints: &[(f64, f64)],
+    stalls: &[RunStall],
 ) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut push = |kind, from, to| {
@@ -408,6 +410,10 @@ fn spans(
         {
             push(SpanKind::Autovacuum, first.from, last.to);
         }
+    }
+    for stall in stalls {
+        let ends_s = stall.begin_s + stall.length_s;
+        push(SpanKind::Stall, stall.begin_s, ends_s);
     }
     if let (RunState::Canceled, Some(last), Some(planned)) =
         (run.state, clients.last(), run.duration_s)

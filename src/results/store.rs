@@ -16,7 +16,7 @@ use crate::state::catalog::own_table;
 use crate::state::lock::{Object, Until};
 use crate::state::transaction::InTransaction;
 use pgrx::prelude::*;
-use selfbench_model::{Observed, PgioSession, Run, RunCheck, RunInterval, RunRecord};
+use selfbench_model::{Observed, PgioSession, Run, RunCheck, RunClient, RunInterval, RunRecord};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// OID of the table in which the run of this process is stored; 0 in other processes.
@@ -263,6 +263,8 @@ pub fn add_intervals(rows: &[RunInterval], observed: &Observed) -> Result<()> {
 pub struct RemainingRows {
     /// Intervals that are not stored yet.
     pub intervals: Vec<RunInterval>,
+    /// Its clients.
+    pub clients: Vec<RunClient>,
     /// Sessions of pgio's workload.
     pub sessions: Vec<PgioSession>,
 }
@@ -280,6 +282,7 @@ pub fn finish(
             insert(&record.scripts)?;
             insert(&record.statements)?;
             insert(record.pgio.as_slice())?;
+            insert(&rows.clients)?;
             insert(&rows.sessions)?;
             insert_rows(&rows.intervals, observed)?;
             let disturbances = load::disturbances(&record.run)?;
@@ -316,6 +319,7 @@ fn insert_rows(intervals: &[RunInterval], observed: &Observed) -> Result<()> {
         profiles,
         waits,
         blockers,
+        stalls,
     } = observed;
     // Looking their run up for each of them would take as long as storing them.
     without_triggers(|| {
@@ -328,6 +332,7 @@ fn insert_rows(intervals: &[RunInterval], observed: &Observed) -> Result<()> {
         insert(stacks)?;
         insert(profiles)?;
         insert(waits)?;
-        insert(blockers)
+        insert(blockers)?;
+        insert(stalls)
     })
 }

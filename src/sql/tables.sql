@@ -199,6 +199,18 @@ $$;
 CREATE TRIGGER delete_log AFTER DELETE ON bench.runs REFERENCING OLD TABLE AS deleted
 FOR EACH STATEMENT EXECUTE FUNCTION bench_internal.delete_log();
 
+CREATE TABLE bench.run_clients (
+    run_id         bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
+    client_no      int NOT NULL, -- number of the client, from 0, as variable client_id
+    transactions   bigint NOT NULL, -- successful transactions
+    failed         bigint NOT NULL, -- failed transactions
+    skipped        bigint NOT NULL, -- skipped transactions
+    latency_avg_ms float8, -- mean latency of the successful transactions
+    latency_max_ms float8, -- longest latency of them
+    PRIMARY KEY (run_id, client_no)
+);
+COMMENT ON TABLE bench.run_clients IS 'figures of each client of each run';
+
 CREATE TABLE bench.run_intervals (
     run_id                  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
     interval_no             int NOT NULL, -- number of the interval, from 0

@@ -40,6 +40,33 @@ CREATE TABLE bench.run_blockers (
 CREATE INDEX ON bench.run_blockers (run_id, interval_no);
 COMMENT ON TABLE bench.run_blockers IS 'what blocked the sessions of each run that waited for locks';
 
+/* Stretches in which clients completed at most a tenth of the transactions that were usual in the seconds before, where
+   at least ten were to be expected. The clients' own counters are compared some twenty times a second. What belongs to
+   other sessions is NULL unless the role has privileges of pg_read_all_stats. */
+CREATE TABLE bench.run_stalls (
+    run_id               bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
+    stall_no             int NOT NULL, -- number of the stall, from 0
+    begin_s              float8 NOT NULL, -- start of the stall, in seconds from the start of the run
+    length_s             float8 NOT NULL, -- length of the stall in seconds
+    clients              int NOT NULL, -- clients that were stalled, at most, at the same time
+    transactions         bigint NOT NULL, -- transactions that they completed meanwhile
+    expected             bigint NOT NULL, -- transactions that they usually complete in that time
+    class                text, -- most frequent wait event type of their sessions, "not waiting", or "no answer" of a target
+    event                text, -- wait event; NULL if the sessions did not wait
+    locktype             text, -- type of the lock that they waited for, as in pg_locks
+    mode                 text, -- mode in which the lock was wanted
+    relation             text, -- relation of the lock, also of a row that a session waited for, if the server tells it
+    blocker              text, -- kind of blocker: own client, another role, prepared transaction, or a type of process
+    blocker_pid          int, -- process ID of the blocker
+    blocker_role         text, -- role of the blocker; of a prepared transaction, its owner
+    blocker_application  text, -- application_name of the blocker
+    blocker_state        text, -- state of the blocker, as in pg_stat_activity
+    blocker_statement    text, -- current or last statement of the blocker; identifier of a prepared transaction
+    blocker_statement_at timestamptz, -- time at which that statement began
+    PRIMARY KEY (run_id, stall_no)
+);
+COMMENT ON TABLE bench.run_stalls IS 'stretches of each run in which clients completed hardly a transaction, and why';
+
 CREATE FUNCTION bench.top_waits(
     run_id bigint DEFAULT 0, -- run with observe; 0 is the last run
     OUT class text, -- wait event type, or "not waiting", which does not mean on a CPU

@@ -158,7 +158,7 @@ impl<'r> Telemetry<'r> {
         if let Some(stacks) = &mut self.stacks {
             stacks.begin(measure_ns);
         }
-        self.waits.begin(measure_ns);
+        self.waits.begin(self.segment, self.spec, measure_ns);
         // Now, before the run's row is stored, which may take longer than the run.
         let now_ns = clock::now_ns();
         if measure_ns <= now_ns {
@@ -214,6 +214,7 @@ impl<'r> Telemetry<'r> {
             .end_interval(self.segment, target, &mut self.notes, period);
         self.observed.waits.extend(rows.waits);
         self.observed.blockers.extend(rows.blockers);
+        self.observed.stalls.extend(rows.stalls);
         self.advance_server();
     }
 
@@ -337,7 +338,8 @@ impl<'r> Telemetry<'r> {
             self.observed.stacks = stacks;
             self.observed.profiles = profiles;
         }
-        self.waits.conclude(&mut self.notes);
+        let stalls = self.waits.conclude(self.segment, &mut self.notes);
+        self.observed.stalls.extend(stalls);
         run.notes = self.notes.into_texts();
         self.observed
     }

@@ -23,6 +23,7 @@ pub enum Asker {
 pub struct TargetConnection {
     remote: Box<Remote>,
     open: Option<Asker>,
+    asked_ns: u64,
     looked_ns: u64,
 }
 
@@ -32,6 +33,7 @@ impl TargetConnection {
         TargetConnection {
             remote,
             open: None,
+            asked_ns: 0,
             looked_ns: 0,
         }
     }
@@ -39,6 +41,12 @@ impl TargetConnection {
     /// Whether a question is open.
     pub fn is_busy(&self) -> bool {
         self.open.is_some()
+    }
+
+    /// For how long the open question has not been answered at the clock reading `now_ns`.
+    pub fn silent_ns(&self, now_ns: u64) -> u64 {
+        self.open
+            .map_or(0, |_| now_ns.saturating_sub(self.asked_ns))
     }
 
     /// Asks, unless another question is open; whether it has asked. The first row of the query's
@@ -50,7 +58,8 @@ impl TargetConnection {
         }
         self.remote.ask(sql)?;
         self.open = Some(asker);
-        self.looked_ns = clock::now_ns();
+        self.asked_ns = clock::now_ns();
+        self.looked_ns = self.asked_ns;
         Ok(true)
     }
 

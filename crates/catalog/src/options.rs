@@ -111,7 +111,7 @@ macro_rules! run_options {
             checkpoint: bool = false => checkpoint: bool;
             /// Whether the coordinator observes the server beside the clients. This gives
             /// `bench.run_server_intervals`, `bench.run_environment`, `bench.run_tables`, `bench.run_waits`,
-            /// held snapshots
+            /// `bench.run_stalls`, held snapshots
             /// ([where-time-goes.md](where-time-goes.md#the-server-interval-by-interval)). `false` turns all of
             /// that off, to measure what it costs.
             observe: bool = true => observe: bool;

@@ -1,6 +1,7 @@
 //! Results stored with a run beside its record, as far as advice needs them.
 
-use crate::observed::RunTable;
+use crate::client::RunClient;
+use crate::observed::{RunStall, RunTable};
 use crate::setting::Setting;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,6 +33,10 @@ pub struct Evidence {
     pub lock_waits: Vec<LockWaits>,
     /// Blockers of sessions that waited for locks.
     pub blocked: Vec<Blocked>,
+    /// Its stalls, in the order of time.
+    pub stalls: Vec<RunStall>,
+    /// Its clients.
+    pub clients: Vec<RunClient>,
     /// Whether it is like what its workload was captured from; `None` of other workloads, and of one that has
     /// changed since.
     pub validation: Option<Validation>,
@@ -89,6 +94,10 @@ pub struct ServerMoment {
     pub other_sessions: Option<f64>,
     /// Time of all CPUs.
     pub cpu_ms: Option<f64>,
+    /// Time of them without work.
+    pub cpu_idle_ms: Option<f64>,
+    /// Time of them that processes of the run used.
+    pub cpu_own_ms: Option<f64>,
     /// Time of them that the hypervisor gave to others.
     pub cpu_steal_ms: Option<f64>,
 }

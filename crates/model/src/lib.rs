@@ -5,6 +5,7 @@
 //! scripts may be large: they are separate columns, and are not read back.
 
 mod check;
+mod client;
 mod evidence;
 mod figures;
 mod interval;
@@ -25,6 +26,7 @@ mod strain;
 mod times;
 
 pub use check::RunCheck;
+pub use client::RunClient;
 pub use evidence::{
     Blocked, CourseInterval, Evidence, LockWaits, ServerMoment, Validation, Waited,
 };
@@ -33,8 +35,8 @@ pub use interval::{INTERVALS_PER_BATCH, RunInterval};
 pub use log::{LoggedTransaction, TransactionOutcome};
 pub use mode::Mode;
 pub use observed::{
-    Observed, RunBlocker, RunCapturedStatement, RunEnvironment, RunServerInterval, RunTable,
-    RunWait, ServerCounts, ServerState,
+    Observed, RunBlocker, RunCapturedStatement, RunEnvironment, RunServerInterval, RunStall,
+    RunTable, RunWait, ServerCounts, ServerState,
 };
 pub use pgio::{PgioRun, PgioSession};
 pub use probe::Probe;

@@ -25,6 +25,8 @@ pub struct Observed {
     pub waits: Vec<RunWait>,
     /// Blockers of these.
     pub blockers: Vec<RunBlocker>,
+    /// Stalls of clients.
+    pub stalls: Vec<RunStall>,
 }
 
 /// A row of `bench.run_tables`: a table or an index that a run used, before and after it.
@@ -375,4 +377,47 @@ pub struct RunBlocker {
     pub samples: i32,
     /// Number of searches for blockers in the interval.
     pub rounds: i32,
+}
+
+/// A row of `bench.run_stalls`: a stretch in which clients completed hardly a transaction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunStall {
+    /// The run.
+    pub run_id: i64,
+    /// Number of the stall, from 0.
+    pub stall_no: i32,
+    /// When it began, in seconds after the start barrier opened.
+    pub begin_s: f64,
+    /// Its length.
+    pub length_s: f64,
+    /// Number of clients that were stalled.
+    pub clients: i32,
+    /// Transactions that they completed meanwhile.
+    pub transactions: i64,
+    /// Transactions that they usually complete in that time.
+    pub expected: i64,
+    /// Class of the most frequent wait of their sessions.
+    pub class: Option<String>,
+    /// Its event.
+    pub event: Option<String>,
+    /// Type of the lock that they waited for.
+    pub locktype: Option<String>,
+    /// Mode in which they wanted it.
+    pub mode: Option<String>,
+    /// The table or index.
+    pub relation: Option<String>,
+    /// Holder of the lock.
+    pub blocker: Option<String>,
+    /// Its process.
+    pub blocker_pid: Option<i32>,
+    /// Its role.
+    pub blocker_role: Option<String>,
+    /// Its application name.
+    pub blocker_application: Option<String>,
+    /// Its state.
+    pub blocker_state: Option<String>,
+    /// Its statement, or the identifier of a prepared transaction.
+    pub blocker_statement: Option<String>,
+    /// When its statement began.
+    pub blocker_statement_at: Option<String>,
 }

@@ -3,9 +3,9 @@
 
 use selfbench_catalog::{script, tables};
 use selfbench_model::{
-    PgioRun, PgioSession, Run, RunBlocker, RunCapturedStatement, RunCheck, RunEnvironment,
-    RunInterval, RunProfile, RunScript, RunServerInterval, RunStack, RunStatement, RunTable,
-    RunTimes, RunWait,
+    PgioRun, PgioSession, Run, RunBlocker, RunCapturedStatement, RunCheck, RunClient,
+    RunEnvironment, RunInterval, RunProfile, RunScript, RunServerInterval, RunStack, RunStall,
+    RunStatement, RunTable, RunTimes, RunWait,
 };
 use selfbench_stats::Usage;
 use serde::Serialize;
@@ -46,6 +46,7 @@ fn every_row_has_the_columns_of_its_table() {
             "run_statements",
             fields(&RunStatement::default(), &histogram),
         ),
+        ("run_clients", fields(&RunClient::default(), &[])),
         ("run_checks", fields(&RunCheck::default(), &[])),
         ("run_intervals", fields(&RunInterval::default(), &histogram)),
         (
@@ -62,6 +63,7 @@ fn every_row_has_the_columns_of_its_table() {
         ("run_stacks", fields(&RunStack::default(), &[])),
         ("run_profiles", fields(&RunProfile::default(), &[])),
         ("run_waits", fields(&RunWait::default(), &[])),
+        ("run_stalls", fields(&RunStall::default(), &[])),
         ("run_blockers", fields(&RunBlocker::default(), &[])),
         (
             "pgio_runs",

@@ -12,6 +12,7 @@ const SECTIONS: usize = 48;
 
 fn main() {
     let report = Report {
+        state: None,
         title: "Charts over many ranges".into(),
         subtitle: String::new(),
         sections: (1..=SECTIONS).map(section).collect(),

@@ -12,11 +12,16 @@ use std::fmt;
 /// Rows of a table at most.
 pub const MAX_ROWS: usize = 200;
 
+/// Doubts that are not folded.
+const UNFOLDED_DOUBTS: usize = 3;
+
 /// A report.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Title.
     pub title: String,
+    /// State beside the title, if it is worth a word.
+    pub state: Option<&'static str>,
     /// Second line of the title.
     pub subtitle: String,
     /// Its parts in their order; the first one has the answer.
@@ -70,14 +75,19 @@ pub enum Block {
 }
 
 impl Block {
-    /// Reasons for doubt beside an answer: errors and warnings, and notes folded.
+    /// Reasons for doubt beside an answer: the first errors and warnings, and others and notes folded.
     pub(crate) fn doubts(remarks: Vec<Remark>) -> Vec<Block> {
-        let (notes, doubts): (Vec<_>, Vec<_>) =
+        let (notes, mut doubts): (Vec<_>, Vec<_>) =
             remarks.into_iter().partition(|r| r.severity == "note");
+        let others = doubts.split_off(doubts.len().min(UNFOLDED_DOUBTS));
         let mut blocks = vec![match doubts.is_empty() {
             true => Block::Text("No reason to distrust these figures is known.".into()),
             false => Block::Findings(doubts),
         }];
+        if !others.is_empty() {
+            let summary = format!("{} more", others.len());
+            blocks.push(Block::Folded(summary, vec![Block::Findings(others)]));
+        }
         if !notes.is_empty() {
             let summary = counted(notes.len(), "note");
             blocks.push(Block::Folded(summary, vec![Block::Findings(notes)]));

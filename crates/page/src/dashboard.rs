@@ -122,6 +122,7 @@ impl Dashboard {
         let scripts: Vec<Constant> = [SCRIPT].into_iter().chain(of_reports).collect();
         Document {
             title: "Benchmark runs",
+            badge: None,
             intro: html! {
                 p.lead {
                     (many(origin.runs, "run")) ", " (many(origin.sets, "set")) ", "

@@ -16,6 +16,8 @@ const STYLE: Constant = constant(include_str!("style.css"));
 pub struct Document<'a> {
     /// Title of the window, and heading.
     pub title: &'a str,
+    /// Stands beside the heading.
+    pub badge: Option<&'a str>,
     /// Stands below the heading.
     pub intro: Markup,
     /// The content.
@@ -58,7 +60,13 @@ impl Document<'_> {
                     style { (selfbench_chart::STYLE) }
                 }
                 body {
-                    header { h1 { (self.title) } (self.intro) }
+                    header {
+                        h1 {
+                            (self.title)
+                            @if let Some(badge) = self.badge { " " span.badge { (badge) } }
+                        }
+                        (self.intro)
+                    }
                     main { (self.main) }
                     footer { (self.footer) }
                     @for script in self.scripts { script { (script) } }
@@ -84,6 +92,7 @@ mod tests {
     fn document(title: &str, scripts: &[Constant]) -> String {
         Document {
             title,
+            badge: None,
             intro: html! { p { "one" } },
             main: html! { p { "two" } },
             footer: html! { p { "three" } },

@@ -11,6 +11,7 @@ impl Report {
         let mut ids = Ids::default();
         Document {
             title: &self.title,
+            badge: self.state,
             intro: html! { @if !self.subtitle.is_empty() { p.muted { (self.subtitle) } } },
             main: html! {
                 // Sections have the numbers that they get below.

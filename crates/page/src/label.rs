@@ -90,6 +90,7 @@ pub fn report<S: Source>(
     blocks.push(Block::Table(table));
     Ok(Some(Report {
         title: format!("Runs with label {label}"),
+        state: None,
         subtitle: String::new(),
         sections: vec![Section {
             heading: "Results over time".into(),

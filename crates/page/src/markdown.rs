@@ -6,7 +6,9 @@ use selfbench_markup::markdown::{block, paragraph, text};
 impl Report {
     /// The report as Markdown.
     pub fn markdown(&self) -> String {
-        let mut lines = vec![format!("# {}", text(&self.title)), String::new()];
+        let state = self.state.map(|state| format!(" ({state})"));
+        let title = format!("# {}{}", text(&self.title), state.unwrap_or_default());
+        let mut lines = vec![title, String::new()];
         if !self.subtitle.is_empty() {
             lines.extend([paragraph(&self.subtitle), String::new()]);
         }
@@ -140,6 +142,7 @@ mod tests {
             let blocks = queries.iter().map(picture).collect();
             Report {
                 title: "Runs".into(),
+                state: None,
                 subtitle: String::new(),
                 sections: vec![Section {
                     heading: "Results".into(),

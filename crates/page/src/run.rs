@@ -11,7 +11,7 @@ use details::{
     Tables, background, captured, conditions, profile, scripts, time, waits, what_was_run,
 };
 use selfbench_chart::run::{RunChart, RunData};
-use selfbench_model::{Evidence, INTERVALS_PER_BATCH, Run, RunRecord};
+use selfbench_model::{Evidence, INTERVALS_PER_BATCH, Run, RunRecord, RunState};
 use selfbench_report::counted;
 use selfbench_stats::budget::LatencyPart;
 
@@ -99,6 +99,7 @@ pub fn report<S: Source>(
             "" => format!("Run {}", run.run_id),
             label => format!("Run {}: {label}", run.run_id),
         },
+        state: (run.state != RunState::Finished).then(|| run.state.name()),
         subtitle: subtitle(record),
         sections,
         footer: format!(

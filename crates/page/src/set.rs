@@ -58,6 +58,7 @@ pub fn report<S: Source>(
     }
     Ok(Some(Report {
         title: names.join(", "),
+        state: None,
         subtitle: match sets.len() {
             1 => format!("bench.{}", sets[0].row.text("kind")),
             count => format!("{count} sets of runs"),

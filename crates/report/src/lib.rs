@@ -22,7 +22,7 @@ pub mod verdict;
 
 pub use advice::{
     Finding, Setup, Severity, advice, disturbances, is_measurement, known_before, missed_rate,
-    remedy_of_small_pool, stalled_clients,
+    remedy_of_small_pool, stalled_clients, story,
 };
 pub use bottleneck::{Bottleneck, bottleneck};
 pub use budget::time_budget;

@@ -4,8 +4,8 @@
 //! The layout is `printResults` of pgbench.c of the server's major version: 15 to 17 alike, 18
 //! with a part of its own for what failed.
 
-use crate::advice::{Severity, advice, violation};
-use crate::number::{fixed, shortest};
+use crate::advice::{Finding, Severity, advice, violation};
+use crate::number::{counted, fixed, shortest};
 use crate::{pgio, profile, settings};
 use selfbench_model::{
     Evidence, Figures, Latency, Mode, Run, RunCheck, RunRecord, RunScript, RunState, Validation,
@@ -19,6 +19,8 @@ const COUNTS_ALL_OUTCOMES: i32 = 18;
 
 /// First major version that knows failures of other kinds than serialization and deadlock.
 const KNOWS_OTHER_FAILURES: i32 = 19;
+/// Number of warnings that a report has; the rest is in `bench.advice`.
+const UNFOLDED_WARNINGS: usize = 3;
 /// Number of shown characters of a run's option "sql".
 const MAX_SQL_CHARS: usize = 72;
 
@@ -486,13 +488,22 @@ fn additions(lines: &mut Lines, record: &RunRecord, evidence: &Evidence) {
         captured(lines, validation);
     }
     // Notes are less important, and the errors follow.
-    for finding in advice(record, evidence) {
-        if finding.severity == Severity::Warning {
-            lines.push(format!(
-                "warning: {}: {}",
-                finding.finding, finding.evidence
-            ));
-        }
+    let findings = advice(record, evidence);
+    let warnings = |finding: &&Finding| finding.severity == Severity::Warning;
+    let mut warnings: Vec<&Finding> = findings.iter().filter(warnings).collect();
+    let others = warnings.split_off(warnings.len().min(UNFOLDED_WARNINGS));
+    for warning in warnings {
+        lines.push(format!(
+            "warning: {}: {}",
+            warning.finding, warning.evidence
+        ));
+    }
+    if !others.is_empty() {
+        lines.push(format!(
+            "{}: SELECT * FROM bench.advice({})",
+            counted(others.len(), "more warning"),
+            run.run_id
+        ));
     }
     profile::lines(&record.profiles).for_each(|line| lines.push(line));
     if run.warmup_s > 0.0 {

@@ -2,11 +2,11 @@
 
 use selfbench_model::{
     Blocked, CourseInterval, Evidence, Figures, LARGEST_TABLES, LOCKED_TABLES, Latency, LockWaits,
-    Mode, PgioRun, Run, RunCheck, RunRecord, RunScript, RunState, RunStatement, RunTable,
-    ServerMoment, Setting, Waited,
+    Mode, PgioRun, Run, RunCheck, RunClient, RunRecord, RunScript, RunStall, RunState,
+    RunStatement, RunTable, ServerMoment, Setting, Waited,
 };
 use selfbench_report::pgio::WorkingSet;
-use selfbench_report::{Setup, Severity, advice, known_before};
+use selfbench_report::{Setup, Severity, advice, known_before, story};
 use selfbench_stats::Counts;
 
 const SELECT_ONLY: &str = "<builtin: select only>";
@@ -901,6 +901,7 @@ fn quiet() -> ServerMoment {
         other_sessions: Some(0.0),
         cpu_ms: Some(2000.0),
         cpu_steal_ms: Some(40.0),
+        ..ServerMoment::default()
     }
 }
 
@@ -1148,9 +1149,9 @@ fn waits_for_locks_by_who_held_them() {
     assert_eq!(
         said_with(&report, &with(&intervals)),
         [
+            "clients wait for each other on few rows: 36% of the samples wait for locks (transactionid), on rows",
             "other sessions held locks that the run waited for: 27% of the samples wait for locks (relation), on \
-             locked",
-            "clients wait for each other on few rows: 36% of the samples wait for locks (transactionid), on rows"
+             locked"
         ]
     );
     // A short lock of another session among clients that wait for each other all the time.
@@ -1210,4 +1211,176 @@ fn storage_stalls() {
         "transactions stopped while storage did not answer: in 2 of 9 intervals, first after 4.0 s, most sessions \
          waited for storage: 1.0 tps in these, 100.0 tps in the median",
     );
+}
+
+/// The stall of the two clients of a run.
+fn stall() -> RunStall {
+    RunStall {
+        begin_s: 5.52,
+        length_s: 3.1,
+        clients: 2,
+        expected: 900,
+        class: Some("Lock".into()),
+        event: Some("relation".into()),
+        locktype: Some("relation".into()),
+        relation: Some("pgbench_accounts".into()),
+        ..RunStall::default()
+    }
+}
+
+#[test]
+fn stalls_are_told_with_their_cause() {
+    let report = changed(run(Mode::Spi, SELECT_ONLY), |run| run.clients = 2);
+    let told = |stalls: &[RunStall]| {
+        let evidence = Evidence {
+            stalls: stalls.to_vec(),
+            ..Evidence::default()
+        };
+        story(&advice(&report, &evidence)).unwrap_or_default()
+    };
+    let by = |change: fn(&mut RunStall)| {
+        let mut stall = stall();
+        change(&mut stall);
+        told(&[stall])
+            .strip_prefix("No transaction for 3.1 s from 5.5 s on: ")
+            .expect("a stall")
+            .to_owned()
+    };
+    assert_eq!(told(&[]), "");
+    assert_eq!(by(|_| ()), "sessions waited for locks.");
+    assert_eq!(
+        by(|stall| {
+            stall.blocker = Some("client backend".into());
+            stall.blocker_application = Some("locker".into());
+            stall.blocker_state = Some("active".into());
+            stall.blocker_statement = Some("LOCK TABLE\n  pgbench_accounts ;\n".into());
+        }),
+        "LOCK TABLE pgbench_accounts by application locker."
+    );
+    assert_eq!(
+        by(|stall| stall.blocker = Some("another role".into())),
+        "a lock on pgbench_accounts (relation) held by another role."
+    );
+    assert_eq!(
+        by(|stall| {
+            stall.blocker = Some("autovacuum worker".into());
+            stall.blocker_statement = Some("autovacuum: VACUUM public.t".into());
+        }),
+        "autovacuum: VACUUM public.t by autovacuum worker."
+    );
+    assert_eq!(
+        by(|stall| {
+            stall.blocker = Some("prepared transaction".into());
+            stall.blocker_statement = Some("in doubt".into());
+        }),
+        "a lock on pgbench_accounts (relation) held by the prepared transaction in doubt."
+    );
+    assert_eq!(
+        by(|stall| stall.class = Some("no answer".into())),
+        "the target did not answer."
+    );
+    let some = RunStall {
+        clients: 1,
+        transactions: 4,
+        class: Some("IO".into()),
+        event: Some("WALSync".into()),
+        ..stall()
+    };
+    assert_eq!(
+        told(&[
+            some.clone(),
+            RunStall {
+                length_s: 1.0,
+                ..some
+            }
+        ]),
+        "Only 4 transactions by 1 of 2 clients for 3.1 s from 5.5 s on: sessions waited for IO:WALSync; 2 stalls in \
+         all, 4.1 s together."
+    );
+    // A short one is a note.
+    assert_eq!(
+        told(&[RunStall {
+            length_s: 0.3,
+            ..stall()
+        }]),
+        ""
+    );
+}
+
+#[test]
+fn what_explains_most_comes_first() {
+    let report = changed(run(Mode::Spi, SELECT_ONLY), |run| {
+        run.clients = 2;
+        run.other_runs = 1;
+    });
+    let evidence = Evidence {
+        stalls: vec![RunStall {
+            length_s: 30.0,
+            ..stall()
+        }],
+        run_queue_share: Some(0.9),
+        ..Evidence::default()
+    };
+    let findings = advice(&report, &evidence);
+    let warnings = findings.iter().filter(|f| f.severity == Severity::Warning);
+    assert_eq!(
+        warnings.map(|f| f.finding).collect::<Vec<_>>(),
+        [
+            "clients were stalled",
+            "this run and others slowed each other down",
+            "the machine, not the server, may have limited the run: a long run queue"
+        ]
+    );
+}
+
+#[test]
+fn clients_of_unequal_luck() {
+    let of = |transactions: &[i64]| {
+        let client = |(client_no, transactions): (i32, &i64)| RunClient {
+            client_no,
+            transactions: *transactions,
+            ..RunClient::default()
+        };
+        let evidence = Evidence {
+            clients: (0..).zip(transactions).map(client).collect(),
+            ..Evidence::default()
+        };
+        said_with(&run(Mode::Spi, SELECT_ONLY), &evidence)
+    };
+    assert_eq!(
+        of(&[1000, 300, 900]),
+        ["clients were of unequal luck: client 1 completed 300 transactions, others up to 1000"]
+    );
+    assert!(of(&[1000, 600]).is_empty());
+    assert!(of(&[90, 3]).is_empty());
+}
+
+#[test]
+fn a_rate_that_is_missed_for_want_of_clients() {
+    let report = changed(run(Mode::Libpq, SELECT_ONLY), |run| run.rate = Some(1e6));
+    let first = |waits: &[(&str, Option<&str>, i64)]| {
+        let waited = |(class, event, samples): &(&str, Option<&str>, i64)| Waited {
+            class: (*class).into(),
+            event: event.map(str::to_owned),
+            samples: *samples,
+        };
+        let evidence = Evidence {
+            waits: waits.iter().map(waited).collect(),
+            ..Evidence::default()
+        };
+        advice(&report, &evidence)[0].finding
+    };
+    let turn = ("Client", Some("ClientRead"), 50);
+    let few = "the rate was missed: too few clients";
+    assert_eq!(first(&[turn, ("Timeout", Some("PgSleep"), 50)]), few);
+    assert_eq!(
+        first(&[("IO", Some("WALSync"), 70), ("not waiting", None, 30)]),
+        few
+    );
+    assert_eq!(
+        first(&[turn, ("not waiting", None, 50)]),
+        "the rate was missed"
+    );
+    assert_eq!(first(&[("Lock", Some("tuple"), 90)]), "the rate was missed");
+    assert_eq!(first(&[]), "the rate was missed");
 }

@@ -16,6 +16,7 @@ mod moments;
 mod process_times;
 pub mod random;
 pub mod sampling;
+pub mod stalls;
 pub mod steadiness;
 pub mod summary;
 mod tally;

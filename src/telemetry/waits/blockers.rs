@@ -9,7 +9,7 @@ use crate::security::with_pinned_settings;
 use crate::shared::Segment;
 use crate::telemetry::period::Period;
 use crate::telemetry::target::{Asker, TargetConnection};
-use selfbench_model::RunBlocker;
+use selfbench_model::{RunBlocker, RunStall};
 use selfbench_stats::sampling::Counts;
 use serde::Deserialize;
 
@@ -17,6 +17,9 @@ use serde::Deserialize;
 const EVERY_NS: u64 = 1_000_000_000;
 /// which is at least this many times that of a look.
 const SHARE: u64 = 100;
+/// Both during a stall.
+const URGENT_EVERY_NS: u64 = 100_000_000;
+const URGENT_SHARE: u64 = 20;
 /// Maximum number of rows of an interval.
 const MAX_ROWS: usize = 50;
 /// Maximum number of sessions that are examined.
@@ -61,12 +64,58 @@ struct Row(
     Option<String>,
     /// Whether the role may see other sessions.
     bool,
+    /// When its statement began.
+    Option<String>,
 );
+
+/// Holder of a lock that a client waits for.
+#[derive(Clone)]
+pub struct Holder {
+    /// As a row of the interval.
+    found: RunBlocker,
+    /// When its statement began.
+    statement_at: Option<String>,
+}
+
+impl Holder {
+    /// Whether it is a client of the run.
+    pub fn is_own_client(&self) -> bool {
+        self.found.blocker == OWN_CLIENT
+    }
+
+    /// Tells it in the row of a stall.
+    pub fn tell(self, stall: &mut RunStall) {
+        let found = self.found;
+        // Of a session, a role that may not see it is told nothing.
+        let is_hidden = found.blocker == SESSION && found.blocker_pid.is_none();
+        stall.blocker = Some(match is_hidden {
+            true => "another role".into(),
+            false => found.blocker,
+        });
+        stall.locktype = Some(found.locktype);
+        stall.mode = found.mode;
+        stall.relation = found.relation;
+        stall.blocker_pid = found.blocker_pid;
+        stall.blocker_role = found.blocker_role;
+        stall.blocker_application = found.blocker_application;
+        stall.blocker_state = found.blocker_state;
+        stall.blocker_statement = found.blocker_statement;
+        stall.blocker_statement_at = self.statement_at;
+    }
+}
+
+/// Kinds of blockers: a client of the run, and a session that the role may not see.
+const OWN_CLIENT: &str = "own client";
+const SESSION: &str = "session";
 
 /// The blockers of the current interval.
 pub struct Blockers {
     due_ns: u64,
+    /// When they are due during a stall.
+    urgent_ns: u64,
     asked_ns: u64,
+    /// What the last search has found.
+    holder: Option<Holder>,
     /// Number of searches.
     rounds: i32,
     /// By a row without counts.
@@ -79,16 +128,29 @@ impl Blockers {
     pub fn new() -> Blockers {
         Blockers {
             due_ns: 0,
+            urgent_ns: 0,
             asked_ns: 0,
+            holder: None,
             rounds: 0,
             counts: Counts::new(MAX_ROWS),
             others: 0,
         }
     }
 
+    /// The holder that the last search has found, another session before a client of the run.
+    pub fn take_holder(&mut self) -> Option<Holder> {
+        self.holder.take()
+    }
+
     /// Looks for what blocks these processes of this server, unless there are none or it is too early.
-    pub fn look_if_due(&mut self, segment: &Segment, pids: &[i32], now_ns: u64) -> Result<()> {
-        if !self.is_due(pids, now_ns) {
+    pub fn look_if_due(
+        &mut self,
+        segment: &Segment,
+        pids: &[i32],
+        is_urgent: bool,
+        now_ns: u64,
+    ) -> Result<()> {
+        if !self.is_due(pids, is_urgent, now_ns) {
             return Ok(());
         }
         let sql = query_of(pids);
@@ -101,9 +163,10 @@ impl Blockers {
         &mut self,
         target: &mut TargetConnection,
         pids: &[i32],
+        is_urgent: bool,
         now_ns: u64,
     ) -> Result<bool> {
-        if target.is_busy() || !self.is_due(pids, now_ns) {
+        if target.is_busy() || !self.is_due(pids, is_urgent, now_ns) {
             return Ok(false);
         }
         // Several statements of one query are one transaction.
@@ -122,8 +185,13 @@ impl Blockers {
         }
     }
 
-    fn is_due(&mut self, pids: &[i32], now_ns: u64) -> bool {
-        let is_due = !pids.is_empty() && now_ns >= self.due_ns;
+    fn is_due(&mut self, pids: &[i32], is_urgent: bool, now_ns: u64) -> bool {
+        let due_ns = if is_urgent {
+            self.urgent_ns
+        } else {
+            self.due_ns
+        };
+        let is_due = !pids.is_empty() && now_ns >= due_ns;
         if is_due {
             self.asked_ns = clock::now_ns();
         }
@@ -134,11 +202,21 @@ impl Blockers {
         let now_ns = clock::now_ns();
         let took_ns = now_ns.saturating_sub(self.asked_ns);
         self.due_ns = now_ns + EVERY_NS.max(took_ns.saturating_mul(SHARE));
+        self.urgent_ns = now_ns + URGENT_EVERY_NS.max(took_ns.saturating_mul(URGENT_SHARE));
         let found: Vec<Row> = serde_json::from_str(answer)
             .map_err(|e| Error::Limit(format!("cannot read what blocks sessions: {e}")))?;
         self.rounds += 1;
-        for found in found {
-            if !self.counts.add(row(segment, found), 1) {
+        for mut found in found {
+            let statement_at = found.11.take();
+            let row = row(segment, found);
+            let is_known = |holder: &Holder| !holder.is_own_client() || row.blocker == OWN_CLIENT;
+            if !self.holder.as_ref().is_some_and(is_known) {
+                self.holder = Some(Holder {
+                    statement_at: statement_at.filter(|_| row.blocker_statement.is_some()),
+                    found: row.clone(),
+                });
+            }
+            if !self.counts.add(row, 1) {
                 self.others += 1;
             }
         }
@@ -178,7 +256,7 @@ fn query_of(pids: &[i32]) -> String {
 
 /// The row of what was found, without counts.
 fn row(segment: &Segment, found: Row) -> RunBlocker {
-    let Row(pid, locktype, mode, relation, by, kind, role, application, state, statement, sees) =
+    let Row(pid, locktype, mode, relation, by, kind, role, application, state, statement, sees, _) =
         found;
     let client_of = |pid| {
         let mut slots = (0..segment.layout().clients).map(|client| segment.client(client).0);
@@ -200,7 +278,7 @@ fn row(segment: &Segment, found: Row) -> RunBlocker {
         let blocking = position(by);
         return RunBlocker {
             relation,
-            blocker: "own client".into(),
+            blocker: OWN_CLIENT.into(),
             blocker_script_no: blocking.map(|(script, _)| script),
             blocker_command_no: blocking.map(|(_, command)| command),
             ..common
@@ -208,7 +286,7 @@ fn row(segment: &Segment, found: Row) -> RunBlocker {
     }
     if !sees {
         return RunBlocker {
-            blocker: "session".into(),
+            blocker: SESSION.into(),
             ..common
         };
     }

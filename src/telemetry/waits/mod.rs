@@ -3,18 +3,20 @@
 //!
 //! Sessions of this server are read from its shared memory, those of a target from its activity view,
 //! see `target`. `samples` counts them, `names` has the names of waits, `blockers` finds out who holds a
-//! lock. The times come from a random generator of their own, so that a script's random numbers are the
+//! lock, `stalls` that clients complete nothing and why. The times come from a random generator of their own, so that a script's random numbers are the
 //! same with and without samples.
 
 mod blockers;
 mod names;
 mod samples;
+mod stalls;
 mod target;
 
 use super::notes::Notes;
 use super::period::Period;
 use super::target::TargetConnection;
 use crate::backend::peer::Peer;
+use crate::clock;
 use crate::database::Database;
 use crate::error::Result;
 use crate::run::RunSpec;
@@ -22,9 +24,10 @@ use crate::shared::{Segment, reading};
 use crate::state::session;
 use blockers::Blockers;
 use samples::{Samples, Seen};
-use selfbench_model::{RunBlocker, RunWait};
+use selfbench_model::{RunBlocker, RunStall, RunWait};
 use selfbench_script::Rng;
 use selfbench_stats::sampling::SampleTimes;
+use stalls::StallWatch;
 use target::TargetSessions;
 
 /// Rows of an interval.
@@ -32,6 +35,7 @@ use target::TargetSessions;
 pub struct Rows {
     pub waits: Vec<RunWait>,
     pub blockers: Vec<RunBlocker>,
+    pub stalls: Vec<RunStall>,
 }
 
 /// Name of [`Sampler`] in notes.
@@ -50,6 +54,8 @@ pub struct Waits {
     sampler: Option<Sampler>,
     /// `None` if they are not wanted or finding them has failed.
     blockers: Option<Blockers>,
+    /// `None` until the first interval begins, or if it is not wanted.
+    stalls: Option<StallWatch>,
 }
 
 /// The sessions and what they were seen to wait for.
@@ -79,19 +85,28 @@ impl Waits {
             times: None,
             sampler: wanted.then(|| Sampler::new(segment.layout().clients, database)),
             blockers: wanted.then(Blockers::new),
+            stalls: None,
         }
     }
 
     /// Begins to sample at the clock reading `measure_ns`, with the first interval.
-    pub fn begin(&mut self, measure_ns: u64) {
+    pub fn begin(&mut self, segment: &Segment, spec: &RunSpec, measure_ns: u64) {
+        if spec.run.observe {
+            self.stalls = Some(StallWatch::new(segment, spec, measure_ns));
+        }
         if self.sampler.is_some() {
             let unit = self.random.unit();
             self.times = Some(SampleTimes::new(measure_ns, self.rate, unit));
         }
     }
 
-    /// The clock reading at which the next sample is due; `u64::MAX` if none is.
+    /// The clock reading at which the next sample or look at stalls is due; `u64::MAX` if none is.
     pub fn due_ns(&self) -> u64 {
+        let stalls = self.stalls.as_ref().map(StallWatch::due_ns);
+        stalls.unwrap_or(u64::MAX).min(self.sample_due_ns())
+    }
+
+    fn sample_due_ns(&self) -> u64 {
         match (&self.sampler, &self.times) {
             (Some(_), Some(times)) => times.due_ns(),
             _ => u64::MAX,
@@ -113,16 +128,22 @@ impl Waits {
         if now_ns < self.due_ns() {
             return;
         }
-        if let Some(times) = &mut self.times {
-            times.next(now_ns, self.random.unit());
-        }
         // All clients have ended, so their sessions wait for nothing that belongs to the run.
-        if reading::ended_ns(segment).is_some() {
-            return;
+        let has_ended = reading::ended_ns(segment).is_some();
+        if now_ns >= self.sample_due_ns() {
+            if let Some(times) = &mut self.times {
+                times.next(now_ns, self.random.unit());
+            }
+            match &mut target {
+                _ if has_ended => {}
+                None => self.sample_here(segment, notes, now_ns),
+                Some(target) => self.ask(segment, target, notes, now_ns),
+            }
         }
-        match target {
-            None => self.sample_here(segment, notes, now_ns),
-            Some(target) => self.ask(segment, target, notes, now_ns),
+        if let Some(stalls) = &mut self.stalls {
+            let samples = self.sampler.as_ref().map(|sampler| &sampler.samples);
+            let silent_ns = target.map_or(0, |target| target.silent_ns(now_ns));
+            stalls.look(segment, samples, self.blockers.as_mut(), silent_ns, now_ns);
         }
     }
 
@@ -142,26 +163,41 @@ impl Waits {
         Rows {
             waits: samples.map_or_else(Vec::new, |samples| samples.end_interval(segment, period)),
             blockers: blockers.map_or_else(Vec::new, |blockers| blockers.end_interval(period)),
+            stalls: self
+                .stalls
+                .as_mut()
+                .map_or_else(Vec::new, StallWatch::take_rows),
         }
     }
 
-    /// Notes if a target has not shown any session during the whole run.
-    pub fn conclude(self, notes: &mut Notes) {
+    /// Notes if a target has not shown any session during the whole run; the stalls that have not been
+    /// returned.
+    pub fn conclude(self, segment: &Segment, notes: &mut Notes) -> Vec<RunStall> {
+        let samples = self.sampler.as_ref().map(|sampler| &sampler.samples);
+        let stalls = self
+            .stalls
+            .map(|stalls| stalls.conclude(segment, samples, notes, clock::now_ns()));
         if let Some(sampler) = self.sampler
             && let Source::There(sessions) = sampler.source
         {
             sessions.conclude(notes);
         }
+        stalls.unwrap_or_default()
+    }
+
+    fn is_urgent(&self) -> bool {
+        self.stalls.as_ref().is_some_and(StallWatch::is_urgent)
     }
 
     fn sample_here(&mut self, segment: &Segment, notes: &mut Notes, now_ns: u64) {
+        let is_urgent = self.is_urgent();
         notes.guard(&mut self.sampler, WAITS, |sampler| {
             sampler.sample_here(segment)
         });
         if let Some(sampler) = &self.sampler {
             let blocked = sampler.samples.blocked();
             notes.guard(&mut self.blockers, BLOCKERS, |blockers| {
-                blockers.look_if_due(segment, blocked, now_ns)
+                blockers.look_if_due(segment, blocked, is_urgent, now_ns)
             });
         }
     }
@@ -175,12 +211,13 @@ impl Waits {
         notes: &mut Notes,
         now_ns: u64,
     ) {
+        let is_urgent = self.is_urgent();
         let Some(sampler) = &self.sampler else {
             return;
         };
         let blocked = sampler.samples.blocked();
         let asked = notes.guard(&mut self.blockers, BLOCKERS, |blockers| {
-            blockers.ask_if_due(target, blocked, now_ns)
+            blockers.ask_if_due(target, blocked, is_urgent, now_ns)
         });
         if asked != Some(true) {
             notes.guard(&mut self.sampler, WAITS, |sampler| {

@@ -55,6 +55,11 @@ impl Samples {
         &self.blocked
     }
 
+    /// Wait of a session in the last round that saw it.
+    pub fn last_wait(&self, pid: i32) -> Option<WaitNo> {
+        self.before.get(&pid).map(|(wait, _)| *wait)
+    }
+
     /// Begins another round.
     pub fn begin_round(&mut self) {
         self.rounds += 1;

@@ -14,8 +14,8 @@ use crate::shared::effort::Effort;
 use crate::shared::{ClientState, IntervalFigures, StatementRows, reading};
 use crate::telemetry::period::Period;
 use selfbench_model::{
-    Figures, INTERVALS_PER_BATCH, Latency, Observed, PgioSession, Run, RunInterval, RunRecord,
-    RunScript, RunState, RunStatement, encoded, scripts_hash,
+    Figures, INTERVALS_PER_BATCH, Latency, Observed, PgioSession, Run, RunClient, RunInterval,
+    RunRecord, RunScript, RunState, RunStatement, encoded, scripts_hash,
 };
 use selfbench_report::counted;
 use selfbench_script::Action;
@@ -136,6 +136,7 @@ impl<'s> Collector<'s> {
         let sessions = conclude_pgio(self.segment, self.spec, &self.harvest, &mut record);
         let rows = RemainingRows {
             intervals: self.intervals,
+            clients: clients(self.segment, record.run.run_id),
             sessions,
         };
         (record, rows)
@@ -223,6 +224,20 @@ fn conclude_run(
         let made = total.counts.transactions + total.counts.failed();
         run.connection_ms = (made > 0).then(|| connection_ns as f64 / made as f64 / 1e6);
     }
+}
+
+/// The figures of each client.
+fn clients(segment: &Segment, run_id: i64) -> Vec<RunClient> {
+    let layout = segment.layout();
+    let mut tallies = vec![Tally::default(); layout.scripts];
+    (0..layout.clients)
+        .map(|client| {
+            reading::read_client(segment, client, &mut tallies);
+            let mut all = Tally::default();
+            tallies.iter().for_each(|tally| all.merge(tally));
+            RunClient::of(run_id, client, &all)
+        })
+        .collect()
 }
 
 /// The figures of pgio's workload: those of the run, and of each session; none for other runs.

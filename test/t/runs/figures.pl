@@ -223,7 +223,7 @@ like(
 	last_of(
 		q{SELECT FROM bench.run('sleeper', rate => 1000, duration => '2 s');
 		SELECT finding || ': ' || evidence FROM bench.advice((SELECT max(run_id) FROM bench.runs)) WHERE finding ~ '^the rate'}),
-	qr/^the rate was missed: by (?:9\d|100)%: \d+\.\d instead of 1000\.0 transactions per second$/,
+	qr/^the rate was missed: (?:too few clients: )?by (?:9\d|100)%: \d+\.\d instead of 1000\.0 transactions per second$/,
 	'a rate that was missed');
 foreach my $case (
 	[ "bench.run('sleeper', rate => 1000, duration => '1 s')", 1 ],

@@ -114,7 +114,7 @@ sub advice
 	return $node->safe_psql('postgres', qq{
 		$before; SELECT run_id FROM bench.run($arguments) \\gset
 		SELECT severity, finding, evidence FROM bench.advice(:run_id)
-		WHERE finding !~ '^the run was short|^there was no warm-up|^the server checks|^clients of mode spi shared|^the clients spent|^the client workers|^the run measures memory|^the machine,|^other virtual|^no checkpoint|^autovacuum '}
+		WHERE finding !~ '^the run was short|^there was no warm-up|^the server checks|^clients of mode spi shared|^the clients spent|^the client workers|^the run measures memory|^the machine,|^other virtual|^no checkpoint|^autovacuum |^other processes|^clients were '}
 	) =~ s/^warning\|commits do not wait for the disk\|fsync = off\n?//mr =~ s/\n\z//r;
 }
 

@@ -248,12 +248,17 @@ is( $found,
 # A role without privileges of pg_read_all_stats knows how often, not by whom.
 ($id) = held('plain role', 'clients => 1', $lock_row, $end, user => 'tester');
 is(blockers_of($id), '0|1|transactionid|ShareLock||session|f||||', 'plain role: counts');
+my $stall = "length_s > 1, clients, class, locktype, relation, blocker, blocker_application, blocker_statement_at IS NOT NULL FROM bench.run_stalls";
+is(value("SELECT $stall WHERE run_id = $id ORDER BY length_s DESC LIMIT 1"),
+	't|1|Lock|transactionid||another role||f', 'plain role: a stall, not by whom');
 is( $node->safe_psql('postgres',
 		"SELECT count(*) > 0 FROM bench.run_waits WHERE run_id = $id", extra_params => [ '-U', 'tester' ]),
 	't', 'plain role: it sees its waits');
 value('GRANT pg_read_all_stats TO tester');
 ($id) = held('member', 'clients => 1', $lock_row, $end, user => 'tester');
 is(blockers_of($id), "0|1|transactionid|ShareLock|public.held|$of_holder", 'a member of pg_read_all_stats');
+is(value("SELECT $stall WHERE run_id = $id ORDER BY length_s DESC LIMIT 1"),
+	't|1|Lock|transactionid|public.held|client backend|holder|t', 'a member: the stall with its holder');
 
 # A lock on the table, which clients take without the lock manager's table.
 ($id) = held('table', "mode => 'libpq', clients => 2, protocol => 'simple'",
@@ -286,8 +291,8 @@ in_time_ok('own clients', sub {
 
 # Everything goes with the run.
 value("SELECT FROM bench.delete_runs(older_than => '0')");
-is(value('SELECT (SELECT count(*) FROM bench.run_waits), (SELECT count(*) FROM bench.run_blockers)'),
-	'0|0', 'delete_runs');
+is(value('SELECT (SELECT count(*) FROM bench.run_waits), (SELECT count(*) FROM bench.run_blockers), (SELECT count(*) FROM bench.run_stalls)'),
+	'0|0|0', 'delete_runs');
 
 nothing_left_ok($node, 'waits');
 $node->stop;

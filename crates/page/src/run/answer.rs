@@ -2,27 +2,27 @@
 
 use super::clients;
 use crate::content::{Block, Figure, Remark, decimal, grouped};
-use selfbench_model::{Evidence, Mode, Run, RunRecord, RunState};
-use selfbench_report::advice;
+use selfbench_model::{Evidence, Mode, PgioRun, Run, RunRecord, RunState};
+use selfbench_report::{advice, story};
 use selfbench_stats::summary;
 
 /// The answer: what came out, in words and numbers, and what makes it doubtful.
 pub(super) fn answer(record: &RunRecord, evidence: &Evidence) -> Vec<Block> {
     let run = &record.run;
-    let mut blocks = Vec::new();
+    let findings = advice(record, evidence);
     let ended = match run.state {
         RunState::Starting | RunState::Running => {
             Some("The run is in progress: these are its figures so far.")
         }
         RunState::Canceled => Some("The run was canceled: these are its figures until then."),
-        RunState::Failed => Some("The run failed: these are its figures until then."),
         RunState::Lost => Some("The run was lost: its processes ended before it stored a result."),
-        RunState::Finished => None,
+        RunState::Failed | RunState::Finished => None,
     };
+    let mut blocks: Vec<Block> = Vec::new();
     blocks.extend(ended.map(|words| Block::Text(words.into())));
-    blocks.push(Block::Lead(in_words(run)));
+    blocks.push(Block::Lead(lead(record, story(&findings))));
     blocks.push(Block::Figures(figures(record)));
-    let mut remarks: Vec<Remark> = advice(record, evidence)
+    let mut remarks: Vec<Remark> = findings
         .into_iter()
         .map(|finding| Remark {
             severity: finding.severity.name(),
@@ -43,8 +43,63 @@ pub(super) fn answer(record: &RunRecord, evidence: &Evidence) -> Vec<Block> {
         evidence: String::new(),
         remedy: String::new(),
     }));
-    blocks.extend(Block::doubts(remarks));
+    if run.is_in_progress() {
+        let words = "What makes these figures doubtful, its commands and where its time goes are known when it has ended.";
+        blocks.push(Block::Text(words.into()));
+    } else {
+        blocks.extend(Block::doubts(remarks));
+    }
     blocks
+}
+
+/// The result in words, and what explains most of it. A run that failed begins with the reason.
+fn lead(record: &RunRecord, story: Option<String>) -> String {
+    let run = &record.run;
+    let mut sentences = Vec::new();
+    if run.state == RunState::Failed {
+        let why = run
+            .errors
+            .first()
+            .map_or("its reason is not known", |e| e.trim_end());
+        let why = why.lines().next().unwrap_or_default().trim_end_matches('.');
+        sentences.push(format!("The run failed: {why}."));
+    }
+    sentences.push(in_words(run));
+    sentences.extend(of_rate(run));
+    sentences.extend(record.pgio.as_ref().and_then(of_pgio));
+    sentences.extend(story);
+    sentences.join(" ")
+}
+
+/// What became of the rate of a run that has one.
+fn of_rate(run: &Run) -> Option<String> {
+    let counts = &run.figures.counts;
+    let mut words = format!("The rate was {} transactions per second", rate(run.rate?));
+    let share = |count| decimal(summary::percent(count, counts.total()));
+    if let Some(limit_ms) = run.latency_limit_ms {
+        let (late, skipped) = (share(counts.late), share(counts.skipped));
+        words += &format!(
+            ": {late} % of them took more than {} ms, {skipped} % were skipped",
+            decimal(limit_ms)
+        );
+    }
+    Some(words + ".")
+}
+
+/// What a run of pgio's workload is about.
+fn of_pgio(pgio: &PgioRun) -> Option<String> {
+    let reads = grouped(pgio.logical_reads_per_s?);
+    let mut words = format!("{reads} logical reads per second");
+    if let Some(riops) = pgio.riops {
+        words += &format!(
+            ", of which {} were read into shared buffers",
+            grouped(riops)
+        );
+    }
+    if let Some(device) = pgio.device_reads_per_s {
+        words += &format!(", {} of them from a device", grouped(device));
+    }
+    Some(words + ".")
 }
 
 /// The result in one or two sentences.
@@ -94,6 +149,13 @@ fn figures(record: &RunRecord) -> Vec<Figure> {
         Mode::Spi => "throughput, in-server",
         Mode::Libpq => "throughput",
     };
+    if let Some(pgio) = &record.pgio {
+        let grouped = |value: Option<f64>| value.map(grouped);
+        add("logical reads", grouped(pgio.logical_reads_per_s), "per s");
+        add("RIOPS", grouped(pgio.riops), "per s");
+        add("device reads", grouped(pgio.device_reads_per_s), "per s");
+    }
+    add("rate", run.rate.map(rate), "per s");
     add(per_second, figures.tps.map(rate), "tps");
     for script in &record.scripts {
         if let Some(of) = &script.per_minute_of {

@@ -14,6 +14,8 @@ const DISTORTED_SHARE: f64 = 0.05;
 const DEVIATIONS: f64 = 3.0;
 /// The standard deviation of a normal distribution, in median absolute deviations.
 const DEVIATION_OF_MEDIAN: f64 = 1.4826;
+/// A course is an effect: what causes it explains more than this fraction of it.
+const UNSTEADY: f64 = 0.05;
 /// Fewer intervals do not show what is usual.
 const FEW_INTERVALS: usize = 5;
 /// Throughput that changes by a smaller fraction is steady; cycles by a smaller one than twice that.
@@ -76,7 +78,8 @@ fn warm_up(record: &RunRecord, course: &[CourseInterval]) -> Option<Finding> {
                 "no warm-up; {first:.1} tps in the first interval, {median:.1} tps in the median of the others"
             ),
             REMEDY,
-        ));
+        )
+        .explains(missing));
     }
     Some(Finding::note(
         "there was no warm-up",
@@ -130,7 +133,8 @@ fn unsteady(change: Change, course: &[CourseInterval], unit: &str) -> Finding {
                 percent(change)
             ),
             REMEDY,
-        ),
+        )
+        .explains(UNSTEADY * change.abs().min(1.0)),
         Change::Step { at, before, after } => {
             let at_s = course.get(at).map_or(0.0, |interval| interval.begins_s) - first_s;
             Finding::warning(
@@ -140,6 +144,7 @@ fn unsteady(change: Change, course: &[CourseInterval], unit: &str) -> Finding {
                 ),
                 REMEDY,
             )
+            .explains(UNSTEADY * (1.0 - before.min(after) / before.max(after)))
         }
         Change::Cycle { period, swing } => {
             let period_s = period as f64 * seconds / course.len() as f64;
@@ -151,6 +156,7 @@ fn unsteady(change: Change, course: &[CourseInterval], unit: &str) -> Finding {
                 ),
                 REMEDY,
             )
+            .explains(UNSTEADY * swing.min(1.0))
         }
     }
 }

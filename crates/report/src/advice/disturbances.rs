@@ -8,6 +8,9 @@ use selfbench_stats::summary;
 
 /// A snapshot that is held for a smaller part of the run does not matter much.
 const HELD_SHARE: f64 = 0.1;
+/// Fraction of the throughput that an old snapshot, or another run, may take: a guess.
+const OLD_SNAPSHOT: f64 = 0.3;
+const OTHER_RUN: f64 = 0.3;
 /// Time that the hypervisor took, as a fraction of the time of all CPUs.
 const STEAL_SHARE: f64 = 0.02;
 /// Other sessions that are active in fewer intervals are an accident.
@@ -35,6 +38,7 @@ fn held_snapshot(run: &Run) -> Option<Finding> {
              slot, and repeat the run; roles with privileges of pg_read_all_stats are told which \
              session it is. SELECT ... FROM bench.run(...) at top level holds no snapshot.",
         )
+        .explains(OLD_SNAPSHOT * held_s / seconds)
     })
 }
 
@@ -50,6 +54,7 @@ fn other_runs(run: &Run) -> Option<Finding> {
             },
             "Execute one run after the other; bench.wait waits for a run.",
         )
+        .explains(OTHER_RUN)
     })
 }
 
@@ -65,6 +70,7 @@ fn steal(moments: &[ServerMoment]) -> Option<Finding> {
             format!("steal time: {:.1}% of the time of all CPUs", 100.0 * share),
             "Repeat the run at another time, or on a machine of its own.",
         )
+        .explains(share)
     })
 }
 

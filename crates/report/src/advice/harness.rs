@@ -26,7 +26,8 @@ pub(super) fn finding(run: &Run) -> Option<Finding> {
             format!("{:.0}% of their time", 100.0 * share),
             "The script's meta commands take much of the time: replace them with a statement, or \
              compare with a run of the meta commands alone.",
-        )),
+        )
+        .explains(share - OUTSIDE_SHARE)),
         _ => None,
     }
 }

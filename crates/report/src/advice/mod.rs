@@ -4,7 +4,7 @@
 //! `setup` at what is known before a run starts, `disturbances` at what else went on, `harness` at its own
 //! cost, `server` at the server, `course` at the
 //! run's intervals, `tables` at what it used, `waits` at what sessions waited
-//! for.
+//! for, `stalls` at the times when clients completed nothing.
 
 mod course;
 mod disturbances;
@@ -12,6 +12,7 @@ mod harness;
 mod outcome;
 mod server;
 mod setup;
+mod stalls;
 mod tables;
 mod waits;
 
@@ -45,7 +46,7 @@ impl Severity {
 }
 
 /// One reason for doubt, and what to do about it.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Severity.
     pub severity: Severity,
@@ -55,7 +56,13 @@ pub struct Finding {
     pub evidence: String,
     /// Remedy.
     pub remedy: &'static str,
+    /// Estimated fraction of the throughput that it explains, or by which it distorts the figures; 0 if that
+    /// cannot be told.
+    pub effect: f64,
 }
+
+/// A smaller effect is not told beside the result.
+const TOLD: f64 = 0.02;
 
 impl Finding {
     fn note(finding: &'static str, evidence: String, remedy: &'static str) -> Finding {
@@ -64,6 +71,15 @@ impl Finding {
             finding,
             evidence,
             remedy,
+            effect: 0.0,
+        }
+    }
+
+    /// It with an effect, a fraction.
+    fn explains(self, effect: f64) -> Finding {
+        Finding {
+            effect: if effect.is_finite() { effect } else { 0.0 },
+            ..self
         }
     }
 
@@ -82,23 +98,42 @@ impl Finding {
     }
 }
 
-/// All reasons for doubt, the gravest first, and of the same severity what was asked for before what
-/// went on meanwhile; none is no proof that all is well.
+/// All reasons for doubt, the gravest first, and of the same severity those that explain most, then what was asked
+/// for before what went on meanwhile; none is no proof that all is well.
 pub fn advice(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
     if record.run.is_in_progress() {
         return vec![outcome::in_progress(&record.run)];
     }
-    let mut all = outcome::findings(record);
+    let mut all = outcome::findings(record, evidence);
     all.extend(pruned(&record.run));
     all.extend(setup::findings(record, evidence));
+    all.extend(stalls::finding(&record.run, &evidence.stalls));
     all.extend(waits::findings(evidence));
     all.extend(disturbances(&record.run, &evidence.server));
     all.extend(harness::finding(&record.run));
     all.extend(server::findings(record, evidence));
     all.extend(course::findings(record, evidence));
     all.extend(tables::findings(record, evidence));
-    all.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    all.sort_by(|a, b| {
+        let by_effect = b.effect.total_cmp(&a.effect);
+        b.severity.cmp(&a.severity).then(by_effect)
+    });
     all
+}
+
+/// What explains most of a run's result, as a sentence beside it; `None` if nothing is known that does.
+pub fn story(findings: &[Finding]) -> Option<String> {
+    let told = findings
+        .iter()
+        .filter(|finding| finding.severity >= Severity::Warning && finding.effect >= TOLD);
+    let first = told.max_by(|a, b| a.effect.total_cmp(&b.effect))?;
+    let words = match first.finding {
+        stalls::FINDING => first.evidence.clone(),
+        finding => format!("{finding}: {}", first.evidence),
+    };
+    let mut letters = words.chars();
+    let capital = letters.next()?.to_uppercase();
+    Some(format!("{capital}{}.", letters.as_str()))
 }
 
 /// Finding that others cannot be found any more.

@@ -3,7 +3,8 @@
 use super::Finding;
 use crate::number::counted;
 use selfbench_model::{
-    HIDDEN_SESSIONS, Run, RunCheck, RunRecord, RunScript, RunState, RunStatement,
+    Evidence, HIDDEN_SESSIONS, Run, RunCheck, RunClient, RunRecord, RunScript, RunState,
+    RunStatement, Waited,
 };
 use selfbench_stats::{buckets, summary};
 
@@ -28,7 +29,7 @@ pub(super) fn in_progress(run: &Run) -> Finding {
     )
 }
 
-pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
+pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
     const IN_REPORT: &str = "Check the errors in its report, and repeat the run.";
     let run = &record.run;
     let counts = &run.figures.counts;
@@ -67,6 +68,7 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
         ));
     }
     all.extend(stalled_clients(run));
+    all.extend(unequal_clients(run, &evidence.clients));
     for (finding, count, remedy) in [
         (
             "transactions failed",
@@ -83,12 +85,20 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
         let percent = summary::percent(count, counts.total());
         if percent > LOST_PERCENT {
             let evidence = format!("{percent:.1}% of the transactions");
-            all.push(Finding::warning(finding, evidence, remedy));
+            all.push(Finding::warning(finding, evidence, remedy).explains(percent / 100.0));
         }
     }
     all.extend(record.checks.iter().filter_map(of_check));
     all.extend(record.scripts.iter().filter_map(exceeded_limit));
-    all.extend(missed_rate(run));
+    all.extend(missed_rate(run).map(|missed| match has_too_few_clients(evidence) {
+        true => Finding {
+            finding: "the rate was missed: too few clients",
+            remedy: "All clients were busy, and the server had more to give: use more clients. Latency counts from \
+                     the scheduled start, so it includes the delay.",
+            ..missed
+        },
+        false => missed,
+    }));
     all.extend(run.unmatched.iter().map(|statement| {
         Finding::warning(
             "a statement matched no row",
@@ -223,7 +233,55 @@ pub fn stalled_clients(run: &Run) -> Option<Finding> {
             ),
             remedy,
         )
+        .explains(f64::from(run.stalled_clients) / f64::from(run.clients))
     })
+}
+
+/// A client that completed a smaller fraction of what the luckiest did was unlucky,
+const UNLUCKY: f64 = 0.5;
+/// if that one completed so many transactions.
+const LUCKY: i64 = 100;
+
+/// Clients that completed far fewer transactions than others.
+fn unequal_clients(run: &Run, clients: &[RunClient]) -> Option<Finding> {
+    let ended = |client: &RunClient| client.transactions + client.failed;
+    let most = clients.iter().map(ended).max()?;
+    let least = clients.iter().min_by_key(|client| ended(client))?;
+    // A schedule gives its starts to whoever is free.
+    if run.rate.is_some() || most < LUCKY || ended(least) as f64 >= UNLUCKY * most as f64 {
+        return None;
+    }
+    let all: i64 = clients.iter().map(ended).sum();
+    let lost = 1.0 - all as f64 / (most as f64 * clients.len() as f64);
+    Some(
+        Finding::warning(
+            "clients were of unequal luck",
+            format!(
+                "client {} completed {} transactions, others up to {most}",
+                least.client_no,
+                ended(least)
+            ),
+            "bench.run_clients has the figures of each client. A mean of all describes none of them: look for what \
+             only some of them wait for or execute.",
+        )
+        .explains(lost),
+    )
+}
+
+/// More clients get more done if sessions work, or wait for each other, for less of their time.
+const WORKING: f64 = 0.5;
+const CONTENDED: f64 = 0.3;
+
+/// Whether a run that missed its rate would have reached more with more clients.
+fn has_too_few_clients(evidence: &Evidence) -> bool {
+    let sum = |is: &dyn Fn(&Waited) -> bool| -> f64 {
+        let waits = evidence.waits.iter().filter(|wait| is(wait));
+        waits.map(|wait| wait.samples as f64).sum()
+    };
+    let all = sum(&|wait| !matches!(wait.class.as_str(), "Client" | "Extension"));
+    let contended = sum(&|wait| matches!(wait.class.as_str(), "Lock" | "LWLock" | "BufferPin"));
+    let working = sum(&|wait| wait.event.is_none());
+    working < WORKING * all && contended < CONTENDED * all
 }
 
 /// A statement that does nothing, BEGIN, has most of the latency: it waits for a session of the pooler.
@@ -279,5 +337,6 @@ pub fn missed_rate(run: &Run) -> Option<Finding> {
             "The clients did not keep up: use more clients, or a lower rate. Latency counts from \
              the scheduled start, so it includes the delay.",
         )
+        .explains(missed / due)
     })
 }

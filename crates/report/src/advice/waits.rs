@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 const LOCKED_SHARE: f64 = 0.1;
 /// Fewer of them may be chance: a run of a moment has a few samples in all.
 const FEW_LOCKED: f64 = 10.0;
+/// Throughput that waits for locks take, as a fraction of their share: a guess.
+const WAITING: f64 = 0.5;
 /// Storage stalls in an interval in which more of the samples wait for it,
 const STORAGE_SHARE: f64 = 0.5;
 /// and throughput is below this fraction of the median of all intervals.
@@ -40,6 +42,7 @@ fn stall(evidence: &Evidence) -> Option<Finding> {
     if seconds < STALL_S || course.len() < FEW_INTERVALS {
         return None;
     }
+    let all_s: f64 = course.iter().map(|interval| interval.seconds).sum();
     let tps: f64 = stalled.iter().filter_map(|interval| interval.tps).sum();
     Some(Finding::warning(
         "transactions stopped while storage did not answer",
@@ -52,7 +55,7 @@ fn stall(evidence: &Evidence) -> Option<Finding> {
         ),
         "bench.run_waits has the events of these intervals, and bench.run_server_intervals what else went on: \
          look for checkpoints, other load of the device, and limits of virtual disks.",
-    ))
+    ).explains(seconds / all_s * (1.0 - tps / stalled.len() as f64 / median)))
 }
 
 /// Whether sessions waited for locks, by who held them.
@@ -62,20 +65,22 @@ fn locks(evidence: &Evidence) -> Vec<Finding> {
     let (own, others) = by_holder(&evidence.lock_waits);
     let mut findings = Vec::new();
     findings.extend(locked(evidence, all, others, false).map(|waited| {
-        Finding::warning(
+        let finding = Finding::warning(
             "other sessions held locks that the run waited for",
             waited,
             "End their transactions and repeat the run; bench.run_blockers shows who they were, to \
              members of pg_read_all_stats also by name.",
-        )
+        );
+        finding.explains(WAITING * others / all)
     }));
     findings.extend(locked(evidence, all, own, true).map(|waited| {
-        Finding::warning(
+        let finding = Finding::warning(
             "clients wait for each other on few rows",
             waited,
             "Spread the transactions over more rows, with tpcb-like by a higher scale, or use fewer \
              clients.",
-        )
+        );
+        finding.explains(WAITING * own / all)
     }));
     findings
 }
