@@ -7,7 +7,7 @@ mod waits;
 
 use super::json::query_json;
 use super::load::{SHORT, rows, time_budget};
-use super::waits::{MOMENTS, SeenWaits};
+use super::waits::{HAS_THE_TURN, MOMENTS, SeenWaits};
 use crate::error::Result;
 use latency::{heat, latencies};
 use selfbench_chart::run::{RunChart, RunData, RunFigure, Source, point};
@@ -133,6 +133,7 @@ pub fn tps(run_id: i64) -> Result<Series> {
 /// The charts of a run for which there are rows or, if it is in progress, figures so far.
 pub fn charts(run: &Run) -> Result<Vec<RunChart>> {
     let found = query_json::<HashMap<String, bool>>(
+        &format!(
         "SELECT jsonb_build_object(
                     'intervals', EXISTS (SELECT FROM bench.run_intervals i WHERE i.run_id = r.run_id),
                     'wal', EXISTS (SELECT FROM bench.run_server_intervals i
@@ -143,7 +144,7 @@ pub fn charts(run: &Run) -> Result<Vec<RunChart>> {
                                     WHERE i.run_id = r.run_id AND i.cpu_user_ms IS NOT NULL),
                     'device', EXISTS (SELECT FROM bench.run_server_intervals i
                                        WHERE i.run_id = r.run_id AND i.device_read_bytes IS NOT NULL),
-                    'waits', EXISTS (SELECT FROM bench.run_waits w WHERE w.run_id = r.run_id),
+                    'waits', EXISTS (SELECT FROM bench.run_waits w WHERE w.run_id = r.run_id AND NOT {HAS_THE_TURN}),
                     'latencies', r.histogram IS NOT NULL AND r.transactions > 0,
                     'heat', r.transactions > 0 AND EXISTS (
                         SELECT FROM bench.run_intervals i WHERE i.run_id = r.run_id AND i.histogram IS NOT NULL),
@@ -151,7 +152,8 @@ pub fn charts(run: &Run) -> Result<Vec<RunChart>> {
                     'budget', r.transactions > 0 AND EXISTS (
                         SELECT FROM bench.run_times t WHERE t.run_id = r.run_id),
                     'stacks', EXISTS (SELECT FROM bench.run_stacks s WHERE s.run_id = r.run_id))::text
-           FROM bench.runs r WHERE r.run_id = $1",
+           FROM bench.runs r WHERE r.run_id = $1"
+        ),
         run.run_id,
     )?;
     let mut found = found.into_iter().next().unwrap_or_default();

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Whether a session waits because its client has the turn. Before PostgreSQL 17, our own waits cannot be
 /// told from those of other extensions.
-const HAS_THE_TURN: &str = "(event LIKE 'Selfbench%'
+pub const HAS_THE_TURN: &str = "(event LIKE 'Selfbench%'
     OR (class, event) IN (('Client', 'ClientRead'), ('Extension', 'Extension'))) IS TRUE";
 
 /// The name that is drawn instead of a class if the client has the turn.

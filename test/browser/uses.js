@@ -85,13 +85,13 @@ async function filters(page) {
 }
 
 async function sorts(page) {
-  const before = (await column(page, 'runs', 'tps')).map(Number.parseFloat);
+  const before = (await column(page, 'runs', 'tps')).map((text) => Number.parseFloat(text.replaceAll(',', '')));
   const known = before.filter((tps) => !Number.isNaN(tps)).sort((a, b) => b - a);
   const head = page.locator('section:has(#runs) th:has-text("tps")');
   const faults = [];
   for (const order of ['descending', 'ascending']) {
     await head.getByRole('button').click();
-    const sorted = (await column(page, 'runs', 'tps')).map(Number.parseFloat);
+    const sorted = (await column(page, 'runs', 'tps')).map((text) => Number.parseFloat(text.replaceAll(',', '')));
     faults.push(
       ...differs('rows', sorted.length, before.length),
       ...differs(order, sorted.slice(0, known.length), order === 'descending' ? known : [...known].reverse()),

@@ -27,7 +27,7 @@ pub struct HeatMap {
 }
 
 /// The fraction of the transactions above which they are outliers.
-const OUTLIERS: f64 = 0.999;
+const OUTLIERS: f64 = 0.99;
 
 /// The lowest row in which all transactions are outliers.
 fn outliers_from(counts: &[Vec<u64>]) -> usize {

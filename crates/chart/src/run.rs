@@ -468,8 +468,8 @@ mod tests {
         data.percentiles = vec![(99.0, 16.3)];
         assert_eq!(
             RunChart::Latency.finding(&data),
-            "The 99th percentile: 16.3 ms of all, from 0 ms at 0.17 min to 1,100 ms at 0.08 min. \
-             The longest transaction took 1,100 ms, at 0.08 min."
+            "The 99th percentile: 16.3 ms of all, from 0 ms at 9.95 s to 1,100 ms at 4.95 s. \
+             The longest transaction took 1,100 ms, at 4.95 s."
         );
     }
 }

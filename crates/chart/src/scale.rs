@@ -212,8 +212,8 @@ pub fn time_ticks(from: f64, to: f64, wanted: f64) -> (Vec<Tick>, &'static str) 
 
 /// Seconds between the ticks of a time axis.
 pub(crate) fn time_step(from: f64, to: f64, wanted: f64) -> f64 {
-    const STEPS: [f64; 17] = [
-        1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0,
+    const STEPS: [f64; 16] = [
+        1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 3600.0, 7200.0,
         10800.0, 21600.0, 43200.0,
     ];
     let span = to - from;
@@ -226,12 +226,12 @@ pub(crate) fn time_step(from: f64, to: f64, wanted: f64) -> f64 {
     }
 }
 
-/// The unit of ticks that are `step` seconds apart, and its seconds.
+/// The unit of ticks that are `step` seconds apart, and its seconds. Advice and tables have seconds, so that of a run
+/// of up to an hour is seconds.
 pub(crate) fn time_unit(step: f64) -> (f64, &'static str) {
     match step {
         step if step >= 86400.0 => (86400.0, "days"),
-        step if step >= 1800.0 => (3600.0, "h"),
-        step if step >= 60.0 => (60.0, "min"),
+        step if step >= 3600.0 => (3600.0, "h"),
         step if step >= 0.1 => (1.0, "s"),
         step if step >= 1e-4 => (1e-3, "ms"),
         _ => (1e-6, "\u{b5}s"),
@@ -387,7 +387,7 @@ mod tests {
     #[test]
     fn moments_have_the_unit_of_the_axis() {
         let moment = |at, to| Scale::Linear { from: 0.0, to }.moment(at);
-        assert_eq!(moment(1235.0, 1800.0), "20.58 min");
+        assert_eq!(moment(1235.0, 1800.0), "1,235 s");
         assert_eq!(moment(12.5, 60.0), "12.5 s");
         assert_eq!(moment(0.012, 0.06), "12.0 ms");
     }
@@ -406,7 +406,7 @@ mod tests {
         let (ticks, unit) = time_ticks(0.0, 600.0, 6.0);
         assert_eq!(
             (texts(&ticks), unit),
-            (vec!["0", "2", "4", "6", "8", "10"], "min")
+            (vec!["0", "100", "200", "300", "400", "500", "600"], "s")
         );
         let (ticks, unit) = time_ticks(0.0, 0.06, 6.0);
         assert_eq!(

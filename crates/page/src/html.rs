@@ -76,14 +76,15 @@ impl Section {
         html! {
             section aria-labelledby=(names.join(" ")) {
                 h2 id=(id) { (self.heading) }
-                @for block in &self.blocks { (block.html()) }
+                @for (i, block) in self.blocks.iter().enumerate() { (block.html(&self.blocks[..i])) }
             }
         }
     }
 }
 
 impl Block {
-    fn html(&self) -> Markup {
+    /// It, behind other blocks.
+    fn html(&self, before: &[Block]) -> Markup {
         match self {
             Block::Text(text) => html! { p { (text) } },
             Block::Lead(text) => html! { p.lead { (text) } },
@@ -119,11 +120,16 @@ impl Block {
             },
             Block::Code(text) => html! { pre { (text) } },
             Block::Table(table) => table.html(),
-            Block::Chart(picture) => picture.html(),
+            Block::Chart(picture) => {
+                // What charts have in common stands above the first of them.
+                let finding = &picture.chart.about().finding;
+                let says = |block: &Block| matches!(block, Block::Chart(other) if other.chart.about().finding == *finding);
+                picture.html(before.iter().any(says))
+            }
             Block::Folded(summary, blocks) => html! {
                 details {
                     summary { (summary) }
-                    @for block in blocks { (block.html()) }
+                    @for (i, block) in blocks.iter().enumerate() { (block.html(&blocks[..i])) }
                 }
             },
         }
@@ -182,11 +188,11 @@ impl Table {
 }
 
 impl Picture {
-    fn html(&self) -> Markup {
+    fn html(&self, is_told: bool) -> Markup {
         let about = self.chart.about();
         html! {
             figure {
-                figcaption { b { (about.title) } " " (about.finding) }
+                figcaption { b { (about.title) } @if !is_told { " " (about.finding) } }
                 (self.chart.embedded())
             }
             @if let Some(table) = &self.table {

@@ -140,7 +140,7 @@ fn sentences(course: &[&Row], is_cut: bool, column: &str, unit: &str) -> Vec<Str
 }
 
 /// Runs of charts at most, the newest.
-const MAX_DRAWN: i64 = 1000;
+const MAX_DRAWN: i64 = 500;
 
 /// The finished runs of charts with the time of the session's time zone in seconds since 1970, a row for each series,
 /// that with most runs first.
@@ -153,24 +153,27 @@ fn course_query(literal: &str) -> String {
     )
 }
 
-/// Versions and settings that differ from those of the run before in its series, a row for each time.
+/// Versions and settings that differ from those of the run before in its series, a row for each time. Where a run
+/// has none stored, they are not known.
 fn events_query(literal: &str) -> String {
     format!(
         "WITH runs AS MATERIALIZED (SELECT run_id, started_at, \
          lag(run_id) OVER (PARTITION BY series ORDER BY started_at, run_id) AS before \
          FROM (SELECT * FROM bench.runs WHERE label = {literal} AND state = 'finished' AND tps IS NOT NULL \
          ORDER BY run_id DESC LIMIT {MAX_DRAWN}) r), \
-         facts AS MATERIALIZED (SELECT f.run_id, f.name, f.value \
+         facts AS MATERIALIZED (SELECT f.run_id, f.aspect, f.name, f.value \
          FROM bench_internal.facts(ARRAY(SELECT run_id FROM runs)) f \
-         WHERE f.aspect = 'setting' OR f.name IN ('server_version', 'extension_version')) \
+         WHERE f.aspect = 'setting' OR f.name IN ('server_version', 'extension_version')), \
+         known AS MATERIALIZED (SELECT DISTINCT run_id, aspect FROM facts) \
          SELECT extract(epoch FROM min(c.started_at)::timestamp)::float8 AS at, c.changed FROM (\
          SELECT r.run_id, r.started_at, string_agg(concat(CASE n.name WHEN 'server_version' THEN 'PostgreSQL' \
          WHEN 'extension_version' THEN 'pg_selfbench' ELSE n.name END, ' ', coalesce(b.value, 'default'), ' to ', \
          coalesce(a.value, 'default')), ', ' ORDER BY n.name COLLATE \"C\") AS changed \
-         FROM runs r CROSS JOIN (SELECT DISTINCT name FROM facts) n \
+         FROM runs r JOIN known ka ON ka.run_id = r.run_id JOIN known kb ON kb.run_id = r.before AND kb.aspect = ka.aspect \
+         JOIN (SELECT DISTINCT aspect, name FROM facts) n ON n.aspect = ka.aspect \
          LEFT JOIN facts a ON a.run_id = r.run_id AND a.name = n.name \
          LEFT JOIN facts b ON b.run_id = r.before AND b.name = n.name \
-         WHERE r.before IS NOT NULL AND a.value IS DISTINCT FROM b.value GROUP BY r.run_id, r.started_at) c \
+         WHERE a.value IS DISTINCT FROM b.value GROUP BY r.run_id, r.started_at) c \
          GROUP BY c.changed, date_trunc('hour', c.started_at) ORDER BY 1 DESC LIMIT {MAX_EVENTS}"
     )
 }
@@ -180,7 +183,7 @@ const MAX_EVENTS: i64 = 20;
 
 /// A mark with a name that fits a narrow page.
 fn mark(at: f64, says: String) -> Mark {
-    const LONGEST: usize = 34;
+    const LONGEST: usize = 24;
     match says.chars().count() {
         0..=LONGEST => Mark {
             at,
@@ -291,7 +294,7 @@ mod tests {
             (marked.at, marked.name.as_str()),
             (172800.0, "slower: tps -50.0 %")
         );
-        assert_eq!(mark(1.0, "x".repeat(40)).name, "x".repeat(31) + "...");
+        assert_eq!(mark(1.0, "x".repeat(40)).name, "x".repeat(21) + "...");
     }
 
     #[test]

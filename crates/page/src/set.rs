@@ -44,10 +44,12 @@ pub fn report<S: Source>(
     let names: Vec<String> = sets.iter().map(Set::name).collect();
     let mut sections = Vec::new();
     let curves = overlaid(&sets, source)?;
-    sections.extend(curves.map(|picture| Section {
-        heading: "Throughput".into(),
-        blocks: vec![Block::Chart(picture)],
-    }));
+    if !curves.is_empty() {
+        sections.push(Section {
+            heading: "Throughput and latency".into(),
+            blocks: curves.into_iter().map(Block::Chart).collect(),
+        });
+    }
     for set in &sets {
         // The title names the only set.
         let heading = match sets.len() {

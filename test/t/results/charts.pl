@@ -55,6 +55,12 @@ is("@names",
 my %charts = map { $_ => chart($run_id, $_) } @names;
 unlike($charts{$_}, qr/no data/, "$_ has data") foreach grep { $_ ne 'flamegraph' } @listed;
 like($charts{tps}, qr/class="span warm"/, 'the warm-up is marked');
+# The areas of waits are the sessions that do not wait for their client.
+my %sampled = map { split /\|/ } split /\n/, value("SELECT class, sum(sessions) FROM bench.top_waits($run_id)
+	WHERE (event LIKE 'Selfbench%' OR (class, event) IN (('Client', 'ClientRead'), ('Extension', 'Extension'))) IS NOT TRUE GROUP BY class");
+my %areas = $charts{waits} =~ /<title>([^<:]+): ([\d.]+) sessions on average</g;
+is_deeply([ grep { !exists $sampled{$_} } sort keys %areas ], [], 'no area of idle sessions');
+is_deeply([ grep { $sampled{$_} > 0.1 && !exists $areas{$_} } sort keys %sampled ], [], 'an area for each class of waits');
 like($charts{statements}, qr/<title>UPDATE pgbench_accounts SET[^<]*: [\d.]+ /, 'statements have their time');
 is(value("SELECT count(*) FROM bench.charts($run_id) WHERE shows = ''"), 0, 'charts are described');
 
@@ -93,7 +99,7 @@ like($plot, qr/\xe2[\xa0-\xa3]/, 'Braille patterns');
 my $ascii = value("SET client_encoding = 'LATIN1'; SELECT bench.plot($run_id, 'latency_p99', 40)");
 like($ascii, qr/\A[\n -~]+\*[\n -~]+\z/, 'ASCII where the client has no Braille patterns');
 cmp_ok((sort { $b <=> $a } map { length } split /\n/, $ascii)[0], '<=', 40, 'no wider than it is to be');
-foreach my $figure (qw(tps failed latency_avg latency_max wal blocks_hit cpu_user device_write))
+foreach my $figure (qw(tps failed retried lag cpu_run cpu_other latency_avg latency_max wal blocks_hit cpu_user device_write))
 {
 	like(value("SELECT bench.plot($run_id, '$figure')"), qr/^$figure of run $run_id( \(|: no data)/, "plot of $figure");
 }

@@ -98,6 +98,9 @@ is( $node->safe_psql(
 	't',
 	'JSON is the exported document');
 
+my ($of_label) = $markdown =~ /^\| runs of its label \| (SELECT .*) \|$/m;
+is($node->safe_psql('postgres', ($of_label // 'SELECT') =~ s/\\//gr) =~ /<h1>(.*?)<\/h1>/ && $1, 'Runs with label both', 'the query for the runs of its label');
+
 my $libpq = run_of(q{'select-only', mode => 'libpq', clients => 2, transactions => 20, jobs => 2});
 ($html) = reports_ok($libpq, 'mode libpq');
 unlike($html, qr/in-server/, 'figures of mode libpq are not marked');
@@ -121,7 +124,7 @@ in_time_ok('intervals', sub {
 	return $node->safe_psql('postgres', "SELECT count(*) >= 3 AND min(seconds) > 0.5 * avg(seconds) FROM bench.run_intervals WHERE run_id = $over_intervals") eq 't';
 });
 ($html, $markdown) = reports_ok($over_intervals, 'charts');
-foreach my $title ('Throughput', 'Latency', 'CPU', 'WAL', 'Blocks', 'Waits', 'Distribution of latencies',
+foreach my $title ('Throughput', 'Latency', 'CPU', 'WAL', 'Blocks', 'Distribution of latencies',
 	'Percentiles of latency', 'Heat map of latencies', 'Time budget')
 {
 	like($html, qr/<title>$title of run $over_intervals \([^<]*<\/title><desc>[^<]+\.<\/desc>/, "chart: $title");
@@ -135,7 +138,8 @@ is(scalar(grep { abs($rates[$_] - $stored[$_]) > 0.01 * $stored[$_] } 0 .. $#sto
 	0, 'the figures of a chart are those of the intervals')
   or diag("@rates, not @stored");
 like($markdown, qr/^SELECT bench\.chart\($over_intervals, 'latency'\)$/m, 'Markdown names charts');
-foreach my $title ('Throughput', 'Latency', 'CPU', 'WAL', 'Blocks', 'Waits', 'Distribution of latencies', 'Percentiles of latency',
+is(scalar(() = $html =~ /<figcaption><b>[^<]*<\/b> Latency: p50 /g), 1, 'what three charts have in common stands once');
+foreach my $title ('Throughput', 'Latency', 'CPU', 'WAL', 'Blocks', 'Distribution of latencies', 'Percentiles of latency',
 	'Heat map of latencies')
 {
 	my ($query) = $html =~ /<caption>$title: as drawn<\/caption>.*?<\/table><\/div><p class="muted">Query: <code>([^<]+)<\/code>/s;
@@ -344,6 +348,10 @@ like(report_set('html', 'before'), qr/<th class="text" scope="col">verdict<.*<td
 like(report_set('text', 'before'), qr/throughput (?:peaks|still rises)|highest throughput/, 'scaling as text');
 $html = html_ok(report_set('html', 'before', 'after'), 'two sets');
 like($html, qr/Set $sets{after}: after, protocol=simple/, 'series of two sets');
+my @latencies = map { [ /<td[^>]*>([^<]*)</g ] } ($html =~ /<caption>95th percentile of latency by clients<.*?<tbody>(.*?)<\/tbody>/s)[0] =~ /<tr>(.*?)<\/tr>/sg;
+is(scalar @latencies, 8, 'their latencies beside throughput');
+my $p95 = $node->safe_psql('postgres', "SELECT latency_p95_ms FROM bench.arms($sets{before}) WHERE (options ->> 'clients')::int = 3");
+ok((grep { $$_[0] =~ /before/ && $$_[1] == 3 && abs($$_[2] - $p95) <= 0.01 * $p95 } @latencies), 'as bench.arms has them') or diag(explain(\@latencies), $p95);
 is(report_set('html', 'arms', 'arms'), report_set('html', 'arms'), 'a set that is named twice is one set');
 like(report_set('markdown', 'before'), qr/^\*\*[^:*]/m, 'an answer that says nothing of options that are all the same');
 

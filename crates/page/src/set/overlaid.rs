@@ -11,19 +11,18 @@ const ACROSS: [&str; 3] = ["clients", "scale", "rate"];
 /// Number of steps of a fitted curve.
 const STEPS: usize = 60;
 
-/// The throughput of all sweeps over what the first of them varies.
-pub(super) fn overlaid<S: Source>(
-    sets: &[Set],
-    source: &mut S,
-) -> Result<Option<Picture>, S::Error> {
+/// The throughput of all sweeps over what the first of them varies, and beside it the latency.
+pub(super) fn overlaid<S: Source>(sets: &[Set], source: &mut S) -> Result<Vec<Picture>, S::Error> {
     let sweeps: Vec<&Set> = sets.iter().filter(|set| set.is("sweep")).collect();
     let Some(across) = ACROSS
         .into_iter()
         .find(|name| sweeps.iter().any(|set| set.varies(name)))
     else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     let mut series: Vec<CurveSeries> = Vec::new();
+    let mut latencies: Vec<CurveSeries> = Vec::new();
+    let mut latency_rows: Vec<Row> = Vec::new();
     let mut drawn = Table {
         caption: format!("Throughput by {across}"),
         numbers: vec![false, true, true, true, true],
@@ -54,14 +53,21 @@ pub(super) fn overlaid<S: Source>(
                 ("tps_low".into(), point.low.into()),
                 ("tps_high".into(), point.high.into()),
             ]));
-            match of_set.iter_mut().find(|series| series.name == name) {
-                Some(series) => series.points.push(point),
-                None => of_set.push(CurveSeries {
-                    name,
-                    points: vec![point],
-                    ..CurveSeries::default()
-                }),
+            if let Some(ms) = row.number("latency_p95_ms") {
+                latency_rows.push(Row(vec![
+                    ("series".into(), name.clone().into()),
+                    (across.into(), x.into()),
+                    ("latency_p95_ms".into(), ms.into()),
+                ]));
+                let point = CurvePoint {
+                    y: ms,
+                    low: None,
+                    high: None,
+                    ..point
+                };
+                add(&mut latencies, name.clone(), point);
             }
+            add(&mut of_set, name, point);
         }
         if across == "clients" && set.varies("clients") {
             for law in source.rows(&scaling_query(set.id))? {
@@ -72,17 +78,17 @@ pub(super) fn overlaid<S: Source>(
                 }
             }
         }
-        for series in &mut of_set {
-            series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        }
         series.extend(of_set);
+    }
+    for series in series.iter_mut().chain(&mut latencies) {
+        series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
     }
     let highest = series
         .iter()
         .flat_map(|s| s.points.iter().map(move |point| (s, point)))
         .max_by(|a, b| a.1.y.total_cmp(&b.1.y));
     let Some((of, point)) = highest else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     let about = About {
         title: format!("Throughput by {across}, with intervals of 95 %."),
@@ -93,11 +99,41 @@ pub(super) fn overlaid<S: Source>(
             of.name
         ),
     };
-    Ok(Some(Picture {
+    let mut pictures = vec![Picture {
         chart: curve(&about, &Across::Numbers(Unit::Count(across)), TPS, &series),
         table: Some(drawn),
         query: String::new(),
-    }))
+    }];
+    if !latencies.is_empty() {
+        let about = About {
+            title: format!("95th percentile of latency by {across}."),
+            finding: "Of the same points.".into(),
+        };
+        let across_of = Across::Numbers(Unit::Count(across));
+        pictures.push(Picture {
+            chart: curve(&about, &across_of, Unit::Milliseconds, &latencies),
+            table: Some(Table {
+                caption: format!("95th percentile of latency by {across}"),
+                numbers: vec![false, true, true],
+                rows: latency_rows,
+                ..Table::default()
+            }),
+            query: String::new(),
+        });
+    }
+    Ok(pictures)
+}
+
+/// Adds a point to the series of that name.
+fn add(all: &mut Vec<CurveSeries>, name: String, point: CurvePoint) {
+    match all.iter_mut().find(|series| series.name == name) {
+        Some(series) => series.points.push(point),
+        None => all.push(CurveSeries {
+            name,
+            points: vec![point],
+            ..CurveSeries::default()
+        }),
+    }
 }
 
 /// The law of a series where it was measured, if it fits.
