@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 use selfbench_markup::line;
-use std::borrow::Cow;
 use textwrap::wrap;
 
 /// Height of a row.
@@ -23,14 +22,16 @@ pub(crate) struct Entry {
 }
 
 /// A part of a row: the class of the mark before it, and its text.
-type Part<'a> = (Option<&'a str>, Cow<'a, str>);
+type Part<'a> = (Option<&'a str>, String);
 
 /// The entries in rows; a name that is longer than a row goes on in the next.
 fn rows(entries: &[Entry]) -> Vec<Vec<Part<'_>>> {
     let mut rows: Vec<Vec<Part<'_>>> = Vec::new();
     let mut taken = usize::MAX;
     for entry in entries {
-        for (i, text) in wrap(&entry.name, COLUMNS - MARK).into_iter().enumerate() {
+        // As it is shown: characters that are not seen have names.
+        let name = line(&entry.name);
+        for (i, text) in wrap(&name, COLUMNS - MARK).into_iter().enumerate() {
             let width = text.chars().count() + MARK;
             if i > 0 || taken.saturating_add(width) > COLUMNS {
                 rows.push(Vec::new());
@@ -38,7 +39,7 @@ fn rows(entries: &[Entry]) -> Vec<Vec<Part<'_>>> {
             }
             taken += width;
             if let Some(row) = rows.last_mut() {
-                row.push(((i == 0).then_some(entry.class.as_str()), text));
+                row.push(((i == 0).then_some(entry.class.as_str()), text.into_owned()));
             }
         }
     }
@@ -59,7 +60,7 @@ pub(crate) fn draw(entries: &[Entry], top: f64) -> Markup {
                     @if let Some(class) = class {
                         tspan.key.(class) dx=[(j > 0).then_some("12")] { "\u{25A0}" }
                     }
-                    tspan dx=(if class.is_some() { 4 } else { 15 }) { (line(text)) }
+                    tspan dx=(if class.is_some() { 4 } else { 15 }) { (text) }
                 }
             }
         }
@@ -81,11 +82,12 @@ mod tests {
             entry(&"spi, prepared, scale 100, ".repeat(3)),
             entry("two"),
             entry(&"x".repeat(50)),
+            entry(&"\u{1b}".repeat(8)),
         ];
         let rows = rows(&entries);
         let texts: Vec<Vec<&str>> = rows
             .iter()
-            .map(|row| row.iter().map(|part| &*part.1).collect())
+            .map(|row| row.iter().map(|part| part.1.as_str()).collect())
             .collect();
         let (long, rest) = (
             "spi, prepared, scale 100, spi, prepared, scale",
@@ -98,7 +100,9 @@ mod tests {
                 vec![long],
                 vec![rest, "two"],
                 vec![&*"x".repeat(48)],
-                vec!["xx"]
+                vec!["xx"],
+                vec!["[U+001B][U+001B][U+001B][U+001B][U+001B][U+001B]"],
+                vec!["[U+001B][U+001B]"]
             ]
         );
         assert_eq!(
