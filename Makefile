@@ -27,7 +27,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 # One target directory for each major version, so that switching is cheap.
 CARGO_TARGET_DIR ?= target
 EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%) $(CARGO_TARGET_DIR)/catalog $(CARGO_TARGET_DIR)/fuzz \
-  $(CARGO_TARGET_DIR)/browser demo.html
+  $(CARGO_TARGET_DIR)/browser test/versions demo.html
 
 .DEFAULT_GOAL := build
 .PHONY: build docs reference install-library uninstall-library demo test test-browser soak bench fuzz help FORCE
@@ -75,6 +75,12 @@ CATALOG = cargo run --quiet --locked --target-dir $(CARGO_TARGET_DIR)/catalog -p
 $(SCRIPT): $(filter src/sql/% crates/%,$(SOURCES)) Makefile
 	$(CATALOG) sql >$@.new
 	@mv $@.new $@
+
+# Install scripts of versions that never were, for the test of updates.
+test/versions: $(SCRIPT)
+	$(CATALOG) versions $@
+
+installcheck: test/versions
 
 docs:
 	$(CATALOG) docs

@@ -38,6 +38,9 @@
 // Unsafe code stays in the modules that allow it, behind safe functions.
 #![deny(unsafe_code)]
 
+#[cfg(not(all(target_endian = "little", target_pointer_width = "64")))]
+compile_error!("pg_selfbench needs a 64-bit machine with little-endian byte order");
+
 mod api;
 mod backend;
 mod capture;

@@ -239,6 +239,9 @@ pub enum Error {
     /// A worker ended without reporting a reason.
     #[error("{what} ended unexpectedly")]
     WorkerDied { what: String },
+    /// A worker has loaded another version of the library than the session that started it.
+    #[error("the library of pg_selfbench has been replaced since this session loaded it")]
+    LibraryReplaced,
     /// A worker did not exit although it was requested to.
     #[error("{what} did not exit when requested")]
     WorkerStays { what: String },
@@ -383,6 +386,7 @@ impl Error {
             Error::WorkerDied { .. } | Error::WorkerStays { .. } => {
                 Sqlstate::ERRCODE_OPERATOR_INTERVENTION
             }
+            Error::LibraryReplaced => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             Error::Canceled { .. } => Sqlstate::ERRCODE_QUERY_CANCELED,
             Error::UnreadableText { .. } | Error::UnreadableRow { .. } => {
                 Sqlstate::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE
@@ -672,6 +676,7 @@ impl Error {
             Error::WorkerDied { .. } | Error::WorkerStays { .. } => {
                 Some("Check the server log for the reason.".into())
             }
+            Error::LibraryReplaced => Some("Reconnect, and repeat the call.".into()),
             Error::ScriptFile { .. } => Some(
                 "To use a file on the server, specify a path with a slash. To use a stored script, \
                  specify its name, or owner.name for another role's."

@@ -1,11 +1,14 @@
 //! Inserting rows into the result tables, and updating that of a run.
 //!
-//! Rows are inserted by COPY, their columns by the names of their fields: a day of intervals has many.
+//! Rows are inserted by COPY, their columns by the names of their fields: a day of intervals has many. A table may
+//! be of an older version of the extension and lack some of them.
 //! The row of a run is replaced by one that is passed as JSON. Both are made of the same values.
 
 use super::json::{fields, storable};
 use crate::copy::{CopyTarget, copy_in};
 use crate::error::{Error, Result};
+use crate::state::catalog;
+use crate::state::transaction::InTransaction;
 use pgrx::prelude::*;
 use selfbench_model::{
     PgioRun, PgioSession, Run, RunBlocker, RunCapturedStatement, RunCheck, RunClient,
@@ -14,6 +17,7 @@ use selfbench_model::{
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::io::{Cursor, Read};
 use std::mem::take;
 
@@ -22,7 +26,7 @@ const BYTES_AT_ONCE: usize = 1 << 20;
 
 /// A row of a result table.
 pub trait Row: Serialize {
-    /// The table.
+    /// The table, in schema `bench`.
     const TABLE: &'static str;
 
     /// The columns that are not among the row's fields.
@@ -32,7 +36,7 @@ pub trait Row: Serialize {
 }
 
 impl Row for Run {
-    const TABLE: &'static str = "bench.runs";
+    const TABLE: &'static str = "runs";
 
     fn large(&self) -> Vec<(&'static str, Value)> {
         vec![("histogram", bytes(&self.figures.histogram))]
@@ -40,7 +44,7 @@ impl Row for Run {
 }
 
 impl Row for RunScript {
-    const TABLE: &'static str = "bench.run_scripts";
+    const TABLE: &'static str = "run_scripts";
 
     fn large(&self) -> Vec<(&'static str, Value)> {
         vec![
@@ -51,7 +55,7 @@ impl Row for RunScript {
 }
 
 impl Row for RunStatement {
-    const TABLE: &'static str = "bench.run_statements";
+    const TABLE: &'static str = "run_statements";
 
     fn large(&self) -> Vec<(&'static str, Value)> {
         vec![("histogram", bytes(&self.histogram))]
@@ -59,7 +63,7 @@ impl Row for RunStatement {
 }
 
 impl Row for RunCheck {
-    const TABLE: &'static str = "bench.run_checks";
+    const TABLE: &'static str = "run_checks";
 }
 
 impl Row for RunClient {
@@ -67,7 +71,7 @@ impl Row for RunClient {
 }
 
 impl Row for RunInterval {
-    const TABLE: &'static str = "bench.run_intervals";
+    const TABLE: &'static str = "run_intervals";
 
     fn large(&self) -> Vec<(&'static str, Value)> {
         vec![("histogram", bytes(&self.figures.histogram))]
@@ -75,39 +79,39 @@ impl Row for RunInterval {
 }
 
 impl Row for RunTimes {
-    const TABLE: &'static str = "bench.run_times";
+    const TABLE: &'static str = "run_times";
 }
 
 impl Row for RunServerInterval {
-    const TABLE: &'static str = "bench.run_server_intervals";
+    const TABLE: &'static str = "run_server_intervals";
 }
 
 impl Row for RunEnvironment {
-    const TABLE: &'static str = "bench.run_environment";
+    const TABLE: &'static str = "run_environment";
 }
 
 impl Row for RunWait {
-    const TABLE: &'static str = "bench.run_waits";
+    const TABLE: &'static str = "run_waits";
 }
 
 impl Row for RunTable {
-    const TABLE: &'static str = "bench.run_tables";
+    const TABLE: &'static str = "run_tables";
 }
 
 impl Row for RunCapturedStatement {
-    const TABLE: &'static str = "bench.run_captured_statements";
+    const TABLE: &'static str = "run_captured_statements";
 }
 
 impl Row for RunStack {
-    const TABLE: &'static str = "bench.run_stacks";
+    const TABLE: &'static str = "run_stacks";
 }
 
 impl Row for RunProfile {
-    const TABLE: &'static str = "bench.run_profiles";
+    const TABLE: &'static str = "run_profiles";
 }
 
 impl Row for RunBlocker {
-    const TABLE: &'static str = "bench.run_blockers";
+    const TABLE: &'static str = "run_blockers";
 }
 
 impl Row for RunStall {
@@ -115,7 +119,7 @@ impl Row for RunStall {
 }
 
 impl Row for PgioRun {
-    const TABLE: &'static str = "bench.pgio_runs";
+    const TABLE: &'static str = "pgio_runs";
 
     fn large(&self) -> Vec<(&'static str, Value)> {
         vec![("read_histogram", bytes(&self.read_histogram))]
@@ -123,7 +127,7 @@ impl Row for PgioRun {
 }
 
 impl Row for PgioSession {
-    const TABLE: &'static str = "bench.pgio_sessions";
+    const TABLE: &'static str = "pgio_sessions";
 
     fn large(&self) -> Vec<(&'static str, Value)> {
         vec![
@@ -138,15 +142,21 @@ fn bytes(histogram: &Option<Vec<u8>>) -> Value {
     histogram.as_deref().map_or(Value::Null, bytea)
 }
 
-/// The columns of a row.
-fn columns<R: Row>(row: &R) -> Result<Map<String, Value>> {
+/// The columns of a row, those that its table `has`.
+fn columns<R: Row>(row: &R, has: &BTreeSet<String>) -> Result<Map<String, Value>> {
     let mut columns = fields(row)?;
     columns.extend(
         row.large()
             .into_iter()
             .map(|(name, value)| (name.into(), value)),
     );
+    columns.retain(|name, _| has.contains(name));
     Ok(columns)
+}
+
+/// The columns of the table of such rows.
+pub(super) fn columns_of_table<R: Row>() -> Result<BTreeSet<String>> {
+    Ok(catalog::own_columns(InTransaction::current()?, R::TABLE))
 }
 
 /// Names of columns, with a comma in between.
@@ -155,11 +165,18 @@ fn names(columns: &Map<String, Value>) -> String {
     names.join(",")
 }
 
-/// Inserts rows.
+/// Inserts rows; none if the extension's version has no such table yet.
 pub fn insert<R: Row>(rows: &[R]) -> Result<()> {
+    let has = match rows {
+        [] => return Ok(()),
+        _ => columns_of_table::<R>()?,
+    };
+    if has.is_empty() {
+        return Ok(());
+    }
     let (mut names_of_lines, mut lines) = (String::new(), String::new());
     for row in rows {
-        let columns = columns(row)?;
+        let columns = columns(row, &has)?;
         let names = names(&columns);
         // Rows may lack fields, which are NULL then.
         if names != names_of_lines || lines.len() >= BYTES_AT_ONCE {
@@ -177,7 +194,7 @@ fn copy<R: Row>(columns: &str, lines: String) -> Result<()> {
         return Ok(());
     }
     let target = CopyTarget {
-        table: R::TABLE,
+        table: &format!("bench.{}", R::TABLE),
         columns,
         format: c"text",
         freeze: false,
@@ -189,7 +206,7 @@ fn copy<R: Row>(columns: &str, lines: String) -> Result<()> {
 
 /// Replaces the stored row of a run; fails if it has been deleted.
 pub fn update(run: &Run) -> Result<()> {
-    let mut columns = columns(run)?;
+    let mut columns = columns(run, &columns_of_table::<Run>()?)?;
     columns.remove("run_id");
     let names = names(&columns);
     let sql = format!(

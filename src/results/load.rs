@@ -1,11 +1,11 @@
 //! Reading the result tables, with the rights of the caller: row security decides.
 
-use super::insert::Row;
+use super::insert::{Row, columns_of_table};
 use super::json::{fields, parsed, query_json};
 use super::waits::SeenWaits;
 use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
-use crate::query;
+use crate::query::{self, quote_literal};
 use crate::run::script::has_writes;
 use crate::security::{as_owner, with_pinned_settings};
 use selfbench_model::{
@@ -92,24 +92,27 @@ pub(super) fn rows<R: Row + DeserializeOwned + Default>(
     rows_where("run_id = $1", run_id, order)
 }
 
-/// The rows of a table that meet a condition on a number, in that order.
+/// The rows of a table that meet a condition on a number, in that order. Columns that the table does not have yet
+/// have their defaults.
 fn rows_where<R: Row + DeserializeOwned + Default>(
     condition: &str,
     number: i64,
     order: &str,
 ) -> Result<Vec<R>> {
-    let columns: Vec<String> = fields(&R::default())?
-        .into_iter()
-        .map(|(name, _)| name)
-        .collect();
+    let has = columns_of_table::<R>()?;
+    let (existing, missing): (Map<_, _>, Map<_, _>) =
+        (fields(&R::default())?.into_iter()).partition(|(name, _)| has.contains(name));
+    if existing.is_empty() {
+        return Ok(Vec::new());
+    }
+    let columns: Vec<&str> = existing.keys().map(String::as_str).collect();
     let (table, columns) = (R::TABLE, columns.join(", "));
-    query_json(
-        &format!(
-            "SELECT to_jsonb(r)::text
-               FROM (SELECT {columns} FROM {table} WHERE {condition} ORDER BY {order}) r"
-        ),
-        number,
-    )
+    let sql = format!(
+        "SELECT (to_jsonb(r) || {})::text
+           FROM (SELECT {columns} FROM bench.{table} WHERE {condition} ORDER BY {order}) r",
+        quote_literal(&Value::from(missing).to_string())
+    );
+    query_json(&sql, number)
 }
 
 /// The columns of a run by name, of `bench.runs` and, for pgio's workload, of `bench.pgio_runs`;

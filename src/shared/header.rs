@@ -1,7 +1,7 @@
 //! The head of a segment: what a task is, how far it has come, and requests to end it.
 
 use super::last_interval::LastInterval;
-use super::layout::SegmentLayout;
+use super::layout::{ELEMENT_BYTES, SegmentLayout};
 use super::once_text::OnceText;
 use super::process::ProcessRef;
 use super::relations::Relations;
@@ -9,8 +9,58 @@ use super::slots::REASON_BYTES;
 use super::top_wait::TopWaitSlot;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 
-/// Marks a segment as ours; changes whenever the layout does.
-pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x0c");
+/// The first bytes of a segment, the same in all versions: a process that has loaded another one than the process
+/// that made the segment can say so.
+#[repr(C)]
+pub(super) struct Mark {
+    magic: u64,
+    refused: AtomicU32,
+}
+
+/// The upper half of `magic` in all versions.
+const OURS: u32 = u32::from_be_bytes(*b"self");
+/// `magic` of this version and layout.
+const MAGIC: u64 = (OURS as u64) << 32 | fingerprint() as u64;
+
+/// FNV-1a, 32 bits, of the version and of the sizes of the header and of the elements of all parts.
+const fn fingerprint() -> u32 {
+    let mut hash: u32 = 0x811c_9dc5;
+    let (version, mut at) = (env!("CARGO_PKG_VERSION").as_bytes(), 0);
+    while at < version.len() {
+        hash = (hash ^ version[at] as u32).wrapping_mul(0x0100_0193);
+        at += 1;
+    }
+    let (sizes, mut at) = ([size_of::<Header>(), ELEMENT_BYTES], 0);
+    while at < sizes.len() {
+        hash = (hash ^ sizes[at] as u32).wrapping_mul(0x0100_0193);
+        at += 1;
+    }
+    hash
+}
+
+impl Mark {
+    /// Marks a new segment as one of this version.
+    pub(super) fn set(&mut self) {
+        self.magic = MAGIC;
+    }
+
+    /// Whether it marks a segment of this version.
+    pub(super) fn is_of_this_version(&self) -> bool {
+        self.magic == MAGIC
+    }
+
+    /// Notes that a process of another version was to attach the segment, if it is one of ours.
+    pub(super) fn refuse(&self) {
+        if (self.magic >> 32) as u32 == OURS {
+            self.refused.store(1, Relaxed);
+        }
+    }
+
+    /// Whether a process of another version was to attach the segment.
+    pub(super) fn is_refused(&self) -> bool {
+        self.refused.load(Relaxed) != 0
+    }
+}
 
 /// Kind of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +127,7 @@ pub enum Stop {
 /// Head of the segment.
 #[repr(C, align(64))]
 pub struct Header {
-    pub(super) magic: u64,
+    pub(super) mark: Mark,
     pub(super) spec_len: u64,
     pub(super) kind: u32,
     pub(super) layout: SegmentLayout,

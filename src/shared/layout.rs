@@ -17,6 +17,17 @@ pub(super) const OUTCOME_BYTES: usize = 512 * 1024;
 /// Alignment of the parts, and of elements with bytes behind them.
 const ALIGN: usize = 128;
 
+/// Bytes of an element of each part, in all.
+pub(super) const ELEMENT_BYTES: usize = size_of::<Worker>()
+    + size_of::<ClientSlot>()
+    + size_of::<ScriptCounters>()
+    + size_of::<CommandCounters>()
+    + size_of::<LatencyCounters>()
+    + size_of::<CoarseHistogram>()
+    + size_of::<RingHead>()
+    + size_of::<StackHead>()
+    + size_of::<StatementRows>();
+
 /// Histogram of two significant digits.
 pub type CoarseHistogram = [AtomicU32; coarse::BUCKETS];
 

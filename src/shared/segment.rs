@@ -1,7 +1,7 @@
 //! The segment's memory: creating and mapping it, and references to its parts.
 
 use super::client_slot::{ClientSlot, CommandCounters, ScriptCounters};
-use super::header::{Header, MAGIC, Phase, TaskKind};
+use super::header::{Header, Mark, Phase, TaskKind};
 use super::layout::{CoarseHistogram, OUTCOME_BYTES, Part, Parts, SegmentLayout};
 use super::messages::Messages;
 use super::ring::{Ring, RingHead};
@@ -62,7 +62,7 @@ impl Segment {
         unsafe {
             base.as_ptr().write_bytes(0, parts.total);
             let header = base.cast::<Header>().as_ptr();
-            (*header).magic = MAGIC;
+            (*header).mark.set();
             (*header).kind = kind as u32;
             (*header).layout = layout;
             (*header).role = session::role().to_u32();
@@ -83,18 +83,10 @@ impl Segment {
         Ok(segment)
     }
 
-    /// Maps the segment of that number; `None` if there is none, it is not one of ours, or this process
-    /// has mapped it already.
+    /// Maps the segment of that number for a process of its task; `None` if there is none, it is not one of
+    /// ours, or this process has mapped it already.
     pub fn attach(handle: u32) -> Option<Segment> {
-        if !mapped(handle).is_null() {
-            return None;
-        }
-        // SAFETY: dsm_attach returns null for a segment that is gone, else a mapping.
-        let dsm = unsafe { pg_sys::dsm_attach(handle) };
-        if dsm.is_null() {
-            return None;
-        }
-        Segment::check(Mapping { dsm, owned: true })
+        Segment::check(Mapping::attach(handle)?, Mark::refuse)
     }
 
     /// Passes the segment of that number to `look`; `None` if there is none, or it is not one of ours.
@@ -102,25 +94,34 @@ impl Segment {
     /// it stays at least as long as the call.
     pub fn look<T>(handle: u32, look: impl FnOnce(&Segment) -> T) -> Option<T> {
         let dsm = mapped(handle);
-        let segment = match dsm.is_null() {
-            true => Segment::attach(handle)?,
-            false => Segment::check(Mapping { dsm, owned: false })?,
+        let mapping = match dsm.is_null() {
+            true => Mapping::attach(handle)?,
+            false => Mapping { dsm, owned: false },
         };
-        Some(look(&segment))
+        Some(look(&Segment::check(mapping, |_| {})?))
     }
 
-    /// The segment of a mapping, if it is one of ours.
-    fn check(mapping: Mapping) -> Option<Segment> {
+    /// The segment of a mapping, if it is one of this version; else its mark is passed to `refuse`.
+    fn check(mapping: Mapping, refuse: impl FnOnce(&Mark)) -> Option<Segment> {
         let base = mapping.base()?;
         // SAFETY: the segment is mapped.
         let length = unsafe { pg_sys::dsm_segment_map_length(mapping.dsm) };
-        // SAFETY: the header is read only after its size and magic number have been checked, and its
-        // plain fields never change after creation.
+        if length < size_of::<Mark>() {
+            return None;
+        }
+        // SAFETY: the mark is at the begin in all versions, and its plain field never changes after creation.
+        let mark = unsafe { base.cast::<Mark>().as_ref() };
+        if !mark.is_of_this_version() {
+            refuse(mark);
+            return None;
+        }
+        if length < size_of::<Header>() {
+            return None;
+        }
+        // SAFETY: the header is read only after its mark has been checked, and its plain fields never
+        // change after creation.
         let (layout, spec_len) = unsafe {
             let header = base.cast::<Header>().as_ptr();
-            if length < size_of::<Header>() || (*header).magic != MAGIC {
-                return None;
-            }
             ((*header).layout, (*header).spec_len as usize)
         };
         let parts = layout
@@ -183,6 +184,16 @@ impl Segment {
         }
         self.header().outcome_len.store(bytes.len() as u64, Release);
         self.header().advance(Phase::Finished);
+    }
+
+    /// The error of a process of the task that has ended without a reason.
+    pub fn lost(&self, process: &str) -> Error {
+        match self.header().mark.is_refused() {
+            true => Error::LibraryReplaced,
+            false => Error::WorkerDied {
+                what: process.into(),
+            },
+        }
     }
 
     /// The outcome; `None` before the task has finished.
@@ -352,6 +363,16 @@ struct Mapping {
 }
 
 impl Mapping {
+    /// Maps a segment that this process has not mapped yet.
+    fn attach(handle: u32) -> Option<Mapping> {
+        if !mapped(handle).is_null() {
+            return None;
+        }
+        // SAFETY: dsm_attach returns null for a segment that is gone, else a mapping.
+        let dsm = unsafe { pg_sys::dsm_attach(handle) };
+        (!dsm.is_null()).then_some(Mapping { dsm, owned: true })
+    }
+
     fn base(&self) -> Option<NonNull<u8>> {
         // SAFETY: the segment is mapped.
         NonNull::new(unsafe { pg_sys::dsm_segment_address(self.dsm) }.cast())

@@ -4,6 +4,7 @@ use super::transaction::InTransaction;
 use crate::error::{Error, Result};
 use crate::text::c_text;
 use pgrx::pg_sys;
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 
 /// The tablespace of that name, or the one where the session creates tables or indexes that do not
@@ -62,6 +63,20 @@ pub fn own_table(_: InTransaction, name: &CStr) -> Result<pg_sys::Oid> {
         pg_sys::InvalidOid => Err(Error::ExtensionDropped),
         oid => Ok(oid),
     }
+}
+
+/// The columns of a table of the extension, which may be of an older version than this library: none if it does
+/// not have the table yet.
+pub fn own_columns(now: InTransaction, table: &str) -> BTreeSet<String> {
+    let table = CString::new(table).unwrap_or_default();
+    let Ok(table) = own_table(now, &table) else {
+        return BTreeSet::new();
+    };
+    // SAFETY: looks into the catalogs, in a transaction; returns null behind the last column.
+    let name = |number| unsafe { pg_sys::get_attname(table, number, true) };
+    let names = (1..).map(name).take_while(|name| !name.is_null());
+    // SAFETY: not null, and a string of the server's.
+    names.map(|name| unsafe { c_text(name) }).collect()
 }
 
 /// Whether row-level security of a table of the extension applies to the current role: not to a

@@ -11,7 +11,7 @@ use crate::backend::horizon::Horizon;
 use crate::backend::identity::{Identity, connect};
 use crate::backend::statement::execute_alone;
 use crate::backend::transaction::transaction;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::query::quote_literal;
 use crate::results::alerts;
 use crate::results::jobs::{self, Made, State};
@@ -42,9 +42,9 @@ pub fn start(job: &jobs::Job, horizon: &Horizon) -> Result<i64> {
     let task = Task::launch(TaskKind::Job, SegmentLayout::default(), &spec, 1)?;
     task.wait(Phase::Running, horizon, |_| Ok(()))?;
     match task.segment().header().run_id.load(Relaxed) {
-        0 => task.outcome::<()>().and(Err(Error::WorkerDied {
-            what: "the worker of the job".into(),
-        })),
+        0 => task
+            .outcome::<()>()
+            .and(Err(task.segment().lost("the worker of the job"))),
         job_run_id => {
             task.detach();
             Ok(job_run_id)

@@ -7,7 +7,7 @@ use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::process::{WorkerHandle, no_slot};
 use crate::backend::timeouts;
 use crate::clock;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::latch::{self, WaitEvent};
 use crate::shared::{Phase, Segment, SegmentLayout, Stop, TaskKind};
 use crate::state::session;
@@ -30,6 +30,9 @@ const LAST_GRACE_NS: u64 = 1_500_000_000;
 
 /// Why a task ends early if its caller does.
 pub const CALLER_ENDED: &str = "the session that waited for it has ended";
+
+/// What errors call the coordinator of a task.
+const COORDINATOR: &str = "the coordinator";
 
 /// Reason if a timeout ends the caller's statement; the server's message.
 const TIMED_OUT: &str = "canceling statement due to statement timeout";
@@ -175,7 +178,7 @@ impl Task {
             }
             if gone {
                 check_for_interrupts();
-                return Err(coordinator_died());
+                return Err(self.segment().lost(COORDINATOR));
             }
             if phase >= until {
                 return Ok(());
@@ -188,21 +191,15 @@ impl Task {
 
     /// The outcome of a task that has finished.
     pub fn outcome<T: DeserializeOwned>(&self) -> Result<T> {
-        self.segment()
-            .outcome()
-            .unwrap_or_else(|| Err(coordinator_died()))
+        let segment = self.segment();
+        let outcome = segment.outcome();
+        outcome.unwrap_or_else(|| Err(segment.lost(COORDINATOR)))
     }
 
     /// Lets the task continue without this backend.
     pub fn detach(&self) {
         self.segment().header().caller.clear();
         self.0.detached.set(true);
-    }
-}
-
-fn coordinator_died() -> Error {
-    Error::WorkerDied {
-        what: "the coordinator".into(),
     }
 }
 

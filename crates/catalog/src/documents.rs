@@ -5,7 +5,7 @@
 use crate::Opt;
 use crate::errors::errors;
 use crate::expand::{read, script};
-use crate::lists::options;
+use crate::lists::Lists;
 use crate::schema::schema;
 use crate::tables::tables;
 use std::fs;
@@ -14,13 +14,14 @@ use std::path::{Path, PathBuf};
 /// The pages of a tree of sources that have such parts, with the text that they should have.
 pub fn documents(root: &Path) -> Result<Vec<(PathBuf, String)>, String> {
     let (mut documents, errors) = (Vec::new(), errors(root)?);
+    let lists = Lists::read(root, None)?;
     let entries = fs::read_dir(root.join("docs")).map_err(|error| error.to_string())?;
     let paths = entries.map(|entry| Ok(entry.map_err(|error| error.to_string())?.path()));
     for path in paths.collect::<Result<Vec<_>, String>>()? {
         if path.extension().is_some_and(|extension| extension == "md") {
             let text = read(&path)?;
-            let written =
-                page(&text, &errors).map_err(|error| format!("{}: {error}", path.display()))?;
+            let written = page(&text, &lists, &errors)
+                .map_err(|error| format!("{}: {error}", path.display()))?;
             documents.push((path, written));
         }
     }
@@ -30,7 +31,7 @@ pub fn documents(root: &Path) -> Result<Vec<(PathBuf, String)>, String> {
     Ok(documents)
 }
 
-fn page(text: &str, errors: &str) -> Result<String, String> {
+fn page(text: &str, lists: &Lists, errors: &str) -> Result<String, String> {
     let mut parts = text.split("<!-- ");
     let mut written = parts.next().unwrap_or_default().to_owned();
     let mut is_open = false;
@@ -40,7 +41,7 @@ fn page(text: &str, errors: &str) -> Result<String, String> {
             return Err("no end behind a mark".into());
         }
         let made = match mark.strip_prefix("options: ") {
-            Some(list) => Some(table(options(list)?)),
+            Some(list) => Some(table(lists.options(list)?)),
             None => (mark == "errors").then(|| errors.to_owned()),
         };
         is_open = made.is_some();

@@ -12,11 +12,14 @@
 //!
 //! The selection is one of `from a`, `to b`, `from a to b`, `only a, b`, `except a, b`; for arguments,
 //! `with a = default, b = default` may follow. `{{arguments bench.f}}` are those of a function above.
+//! Columns, attributes and names that a version after the first has added stand last, in the order of versions: an
+//! update can only append them.
+//!
 //! Lines between `{{each table of runs}}` and `{{end}}` are repeated for each table with a column `run_id`,
 //! whose name takes the place of `{{table}}`.
 
 use crate::comments::commented;
-use crate::lists::{Listed, Lists, options};
+use crate::lists::{Change, Listed, Lists, Version};
 use crate::{Opt, sql_type, tables};
 use std::fs;
 use std::path::Path;
@@ -58,7 +61,12 @@ pub fn read(path: &Path) -> Result<String, String> {
 
 /// The install script of a tree of sources.
 pub fn script(root: &Path) -> Result<String, String> {
-    let lists = Lists::read(root)?;
+    changed_script(root, None)
+}
+
+/// The install script with other lists.
+pub fn changed_script(root: &Path, change: Option<Change>) -> Result<String, String> {
+    let lists = Lists::read(root, change)?;
     let folder = root.join("src/sql");
     let mut script =
         "\\echo Use \"CREATE EXTENSION pg_selfbench\" to load this file. \\quit\n".to_owned();
@@ -74,9 +82,26 @@ pub fn script(root: &Path) -> Result<String, String> {
     commented(&each_table(&script))
 }
 
+/// An item of a list in a script.
+struct Item {
+    text: String,
+    comment: String,
+    /// The version that added it, if it must stand last.
+    since: Option<Version>,
+}
+
 /// Adds a piece to the script.
 fn expand(text: &str, lists: &Lists, script: &mut String) -> Result<(), String> {
+    let mut later: Vec<Item> = Vec::new();
     for line in text.split_inclusive('\n') {
+        // The end of a table or type, or of the columns of a view.
+        if line == ");\n" {
+            append(&mut later, "    ", script);
+        } else if line.starts_with("      FROM ") {
+            append(&mut later, "           ", script);
+        } else if line.trim_end().ends_with(';') && !later.is_empty() {
+            return Err(format!("no place for {}", later[0].text));
+        }
         let found = line.split_once("{{").and_then(|(before, rest)| {
             let (name, after) = rest.split_once("}}")?;
             (!["each table of runs", "end", "table"].contains(&name))
@@ -87,18 +112,22 @@ fn expand(text: &str, lists: &Lists, script: &mut String) -> Result<(), String> 
             continue;
         };
         let items = match name.strip_prefix("arguments bench.") {
-            Some(function) => vec![(
-                arguments_of(function, script)?.trim_start().into(),
-                String::new(),
-            )],
+            Some(function) => vec![Item {
+                text: arguments_of(function, script)?.trim_start().into(),
+                comment: String::new(),
+                since: None,
+            }],
             None => items(name, lists).map_err(|error| format!("{{{{{name}}}}}: {error}"))?,
         };
-        let texts: Vec<_> = items.iter().map(|(text, _)| text.as_str()).collect();
+        let (last, items): (Vec<_>, Vec<_>) =
+            items.into_iter().partition(|item| item.since.is_some());
+        later.extend(last);
+        let texts: Vec<_> = items.iter().map(|item| item.text.as_str()).collect();
         if !before.trim_start().is_empty() {
             *script += &[before, &texts.join(", "), after].concat();
             continue;
         }
-        for (number, (text, comment)) in items.iter().enumerate() {
+        for (number, Item { text, comment, .. }) in items.iter().enumerate() {
             let is_last = number + 1 == items.len();
             let comma = if is_last { after.trim_end() } else { "," };
             let comment = if comment.is_empty() {
@@ -112,6 +141,23 @@ fn expand(text: &str, lists: &Lists, script: &mut String) -> Result<(), String> 
     Ok(())
 }
 
+/// Appends what later versions have added to the list that a script ends with.
+fn append(later: &mut Vec<Item>, indent: &str, script: &mut String) {
+    later.sort_by_key(|item| item.since);
+    for Item { text, comment, .. } in later.drain(..) {
+        let end = script.trim_end().len();
+        let line = script[..end].rfind('\n').map_or(0, |end| end + 1);
+        let comma = script[line..end].find(" -- ").map_or(end, |at| line + at);
+        script.insert(comma, ',');
+        *script += indent;
+        *script += &text;
+        if !comment.is_empty() {
+            *script += &format!(" -- {comment}");
+        }
+        script.push('\n');
+    }
+}
+
 /// The arguments of a function that a script creates.
 fn arguments_of<'s>(function: &str, script: &'s str) -> Result<&'s str, String> {
     let found = script.split_once(&format!("CREATE FUNCTION bench.{function}(\n"));
@@ -122,17 +168,21 @@ fn arguments_of<'s>(function: &str, script: &'s str) -> Result<&'s str, String> 
 }
 
 /// The items of a list that a piece names, with comments for columns.
-fn items(name: &str, lists: &Lists) -> Result<Vec<(String, String)>, String> {
+fn items(name: &str, lists: &Lists) -> Result<Vec<Item>, String> {
     let (kind, rest) = name.split_once(' ').unwrap_or_default();
     let (list, selection) = rest.split_once(' ').unwrap_or((rest, ""));
     let (selection, given) = selection.split_once("with ").unwrap_or((selection, ""));
     let (qualifier, list) = list.rsplit_once('.').unwrap_or(("", list));
     if kind == "arguments" {
-        let options = select(options(list)?, |option| option.name, selection)?;
-        return options
-            .into_iter()
-            .map(|option| Ok((argument(option, given)?, as_comment(&meaning(option)))))
-            .collect();
+        let options = select(lists.options(list)?, |option| option.name, selection)?;
+        let item = |option| {
+            Ok(Item {
+                text: argument(option, given)?,
+                comment: as_comment(&meaning(option)),
+                since: None,
+            })
+        };
+        return options.into_iter().map(item).collect();
     }
     let columns = lists.columns(list)?;
     let columns = select(&columns, |column| &column.name, selection)?;
@@ -143,15 +193,20 @@ fn items(name: &str, lists: &Lists) -> Result<Vec<(String, String)>, String> {
             has_null,
             computed,
             comment,
+            since,
         } = column;
         let text = match kind {
             "columns" => {
                 let not_null = if *has_null { "" } else { " NOT NULL" };
-                let computed = computed.map(|e| format!(" GENERATED ALWAYS AS ({e}) STORED"));
-                format!(
-                    "{name} {sql_type}{not_null}{}",
-                    computed.unwrap_or_default()
-                )
+                let value = match computed {
+                    Some(expression) => format!(" GENERATED ALWAYS AS ({expression}) STORED"),
+                    // Of rows that are there, and of those in a dump of an older version.
+                    None if since.is_some() && !has_null => {
+                        format!(" DEFAULT {}", nothing(sql_type))
+                    }
+                    None => String::new(),
+                };
+                format!("{name} {sql_type}{not_null}{value}")
             }
             "attributes" => format!("{name} {sql_type}"),
             "names" if qualifier.is_empty() => name.clone(),
@@ -161,9 +216,23 @@ fn items(name: &str, lists: &Lists) -> Result<Vec<(String, String)>, String> {
         };
         let is_declared = ["columns", "attributes"].contains(&kind);
         let comment = if is_declared { comment.as_str() } else { "" };
-        Ok((text, as_comment(comment)))
+        Ok(Item {
+            text,
+            comment: as_comment(comment),
+            since: since.filter(|_| kind != "literals"),
+        })
     };
     columns.into_iter().map(item).collect()
+}
+
+/// The value that a column has in rows that know none.
+fn nothing(sql_type: &str) -> &str {
+    match sql_type {
+        "boolean" => "false",
+        "text" => "''",
+        "text[]" | "jsonb" => "'{}'",
+        _ => "0",
+    }
 }
 
 /// Short description of an option, with its unit.

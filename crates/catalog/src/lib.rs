@@ -10,11 +10,15 @@ mod lists;
 mod options;
 mod schema;
 mod tables;
+mod update;
+mod versions;
 
 pub use documents::documents;
 pub use expand::script;
 pub use options::{INITIALIZE, INITIALIZE_PGIO, INITIALIZE_WORKLOAD, PGIO, RUN};
 pub use tables::{Column, Table, tables};
+pub use update::update;
+pub use versions::{next, previous};
 
 /// An option of a SQL function.
 #[derive(Clone, Copy, Debug)]

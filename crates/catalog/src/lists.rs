@@ -31,6 +31,18 @@ pub struct Listed {
     /// The expression of which the server computes it.
     pub computed: Option<&'static str>,
     pub comment: String,
+    /// The version that added it; `None` is the first one.
+    pub since: Option<Version>,
+}
+
+/// A version of the extension, as its three numbers.
+pub type Version = [u32; 3];
+
+/// The version that a description names at its end, as in `Since 0.2.0.`
+fn since(description: &str) -> Option<Version> {
+    let (_, version) = description.trim_end_matches('.').rsplit_once("Since ")?;
+    let numbers = version.split('.').map(|number| number.parse().ok());
+    numbers.collect::<Option<Vec<_>>>()?.try_into().ok()
 }
 
 impl Listed {
@@ -42,71 +54,84 @@ impl Listed {
             has_null,
             computed: None,
             comment: comment.to_owned(),
+            since: None,
         })
     }
 }
 
 /// A field of a struct, or an entry of a list.
-struct Field {
-    name: String,
-    of_type: String,
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) of_type: String,
     /// Whether its columns are those of its type.
-    is_flat: bool,
-    comment: String,
+    pub(crate) is_flat: bool,
+    pub(crate) comment: String,
+    pub(crate) since: Option<Version>,
 }
 
-/// All lists.
-pub struct Lists(BTreeMap<String, Vec<Field>>);
-
-/// The options that a list has, by its name.
-pub fn options(list: &str) -> Result<&'static [Opt], String> {
-    Ok(match list {
-        "run_options" => RUN,
-        "pgio_options" => PGIO,
-        "initialize_options" => INITIALIZE,
-        "initialize_pgio_options" => INITIALIZE_PGIO,
-        "initialize_workload_options" => INITIALIZE_WORKLOAD,
-        _ => return Err(format!("there is no list {list}")),
-    })
+/// All lists: of options, and of columns.
+pub struct Lists {
+    pub(crate) options: BTreeMap<&'static str, Vec<Opt>>,
+    pub(crate) columns: BTreeMap<String, Vec<Field>>,
 }
+
+/// Makes the lists of another version.
+pub type Change = fn(&mut Lists);
 
 impl Lists {
     /// Reads the structs in a tree of sources.
-    pub fn read(root: &Path) -> Result<Lists, String> {
-        let stored = |is_wanted: fn(&Opt) -> bool| {
-            let options = RUN.iter().filter(|option| is_wanted(option));
-            let fields = options.filter_map(|option| {
-                let field = Field::new((option.column?, option.column_type?));
-                Some(Field {
-                    comment: option.brief(),
-                    ..field
-                })
-            });
-            fields.collect()
+    pub fn read(root: &Path, change: Option<Change>) -> Result<Lists, String> {
+        let mut lists = Lists {
+            options: BTreeMap::from([
+                ("run_options", RUN.to_vec()),
+                ("pgio_options", PGIO.to_vec()),
+                ("initialize_options", INITIALIZE.to_vec()),
+                ("initialize_pgio_options", INITIALIZE_PGIO.to_vec()),
+                ("initialize_workload_options", INITIALIZE_WORKLOAD.to_vec()),
+            ]),
+            columns: BTreeMap::new(),
         };
-        let of_pgio = PGIO.iter().map(|option| Field {
+        for source in SOURCES {
+            lists.columns.extend(structs(&read(&root.join(source))?));
+        }
+        if let Some(change) = change {
+            change(&mut lists);
+        }
+        let stored = |is_wanted: fn(&&Opt) -> bool| {
+            let options = lists.options["run_options"].iter().filter(is_wanted);
+            options.filter_map(Field::of_option).collect()
+        };
+        let (stored, compared) = (stored(|_| true), stored(|option| option.is_compared));
+        let of_pgio = lists.options["pgio_options"].iter().map(|option| Field {
             comment: option.brief(),
+            since: since(&option.text()),
             ..Field::new((option.name, option.of_type))
         });
-        let mut lists = BTreeMap::from([
-            ("run_options".to_owned(), stored(|_| true)),
-            ("compared".to_owned(), stored(|option| option.is_compared)),
-            ("pgio_options".to_owned(), of_pgio.collect()),
-        ]);
-        for source in SOURCES {
-            lists.extend(structs(&read(&root.join(source))?));
-        }
-        Ok(Lists(lists))
+        let of_pgio = of_pgio.collect();
+        lists.columns.insert("run_options".to_owned(), stored);
+        lists.columns.insert("compared".to_owned(), compared);
+        lists.columns.insert("pgio_options".to_owned(), of_pgio);
+        Ok(lists)
+    }
+
+    /// The options that a list has, by its name.
+    pub fn options(&self, list: &str) -> Result<&[Opt], String> {
+        let options = self.options.get(list);
+        let options = options.ok_or_else(|| format!("there is no list {list}"))?;
+        Ok(options)
     }
 
     /// The columns of a list.
     pub fn columns(&self, list: &str) -> Result<Vec<Listed>, String> {
-        let fields = self.0.get(list);
+        let fields = self.columns.get(list);
         let mut columns = Vec::new();
         for field in fields.ok_or_else(|| format!("there is no list {list}"))? {
             match field.is_flat {
                 true => columns.extend(self.columns(&field.of_type)?),
-                false => columns.push(Listed::new(&field.name, &field.of_type, &field.comment)?),
+                false => columns.push(Listed {
+                    since: field.since,
+                    ..Listed::new(&field.name, &field.of_type, &field.comment)?
+                }),
             }
             for (_, name, expression, comment) in COMPUTED.iter().filter(|c| c.0 == field.name) {
                 columns.push(Listed {
@@ -120,13 +145,23 @@ impl Lists {
 }
 
 impl Field {
-    fn new((name, of_type): (&str, &str)) -> Field {
+    pub(crate) fn new((name, of_type): (&str, &str)) -> Field {
         Field {
             name: name.to_owned(),
             of_type: of_type.to_owned(),
             is_flat: false,
             comment: String::new(),
+            since: None,
         }
+    }
+
+    /// The column that stores an option.
+    fn of_option(option: &Opt) -> Option<Field> {
+        Some(Field {
+            comment: option.brief(),
+            since: since(&option.text()),
+            ..Field::new((option.column?, option.column_type?))
+        })
     }
 }
 
@@ -155,9 +190,11 @@ fn fields(body: &str) -> Vec<Field> {
                 .split('"')
                 .nth(1)
                 .filter(|_| attribute.contains("rename"));
+            let text = comment.join(" ").trim_end_matches('.').to_owned();
             fields.push(Field {
                 is_flat: attribute.contains("flatten"),
-                comment: comment.join(" ").trim_end_matches('.').to_owned(),
+                since: since(&text),
+                comment: text,
                 ..Field::new(renamed.map_or(field, |name| (name, "f64")))
             });
             attribute = "";

@@ -81,6 +81,7 @@ impl ClientProcesses {
     /// end.
     pub fn wait_until_ready(&self) -> Result<()> {
         let segment = self.0.segment;
+        let died = || segment.lost("a client worker");
         loop {
             if segment.header().stop() != Stop::No {
                 return Err(Error::Canceled {
@@ -208,12 +209,6 @@ impl Started {
         let processes = self.processes.borrow();
         let ended = processes.iter().find(|process| process.live().is_none())?;
         Some(ended.complaint())
-    }
-}
-
-fn died() -> Error {
-    Error::WorkerDied {
-        what: "a client worker".into(),
     }
 }
 

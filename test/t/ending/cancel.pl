@@ -418,9 +418,9 @@ sub write_length
 	my ($bytes) = @_;
 	my $before;
 	open my $file, '+<:raw', $node->data_dir . "/pg_dynshmem/mmap.$torn->{segment}" or die $!;
-	seek $file, 8, 0;
+	seek $file, 16, 0;
 	read $file, $before, 8;
-	seek $file, 8, 0;
+	seek $file, 16, 0;
 	print $file $bytes;
 	close $file;
 	return $before;
