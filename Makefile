@@ -6,6 +6,9 @@ EXTENSION  = pg_selfbench
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
 SCRIPT     = $(EXTENSION)--$(EXTVERSION).sql
 DATA_built = $(SCRIPT)
+# Install scripts of released versions, and updates.  One of this version is the same as the built one.
+EARLIER    = $(foreach file,$(wildcard releases/*.sql),$(if $(findstring --,$(file:releases/$(EXTENSION)--%=%)),,$(file)))
+DATA       = $(filter-out releases/$(SCRIPT),$(wildcard releases/*.sql))
 
 # Tests.  The order matters in the first two: test_setup and catalog come first.
 REGRESS     = test_setup catalog errors results scripts pgio_tables pgio
@@ -30,7 +33,7 @@ EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%) $(CARGO_TARGET_DIR)
   $(CARGO_TARGET_DIR)/browser test/versions demo.html
 
 .DEFAULT_GOAL := build
-.PHONY: build docs reference install-library uninstall-library demo test test-browser soak bench fuzz help FORCE
+.PHONY: build docs reference release install-library uninstall-library demo test test-browser soak bench fuzz help FORCE
 
 ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
@@ -82,6 +85,16 @@ test/versions: $(SCRIPT)
 
 installcheck: test/versions
 
+# Each released version has its install script here, with updates from all versions before.
+release: $(SCRIPT)
+	@mkdir -p releases
+	@cp $(SCRIPT) releases/
+	@for old in $(filter-out releases/$(SCRIPT),$(EARLIER)); do \
+	  from=$${old#releases/$(EXTENSION)--}; \
+	  $(CATALOG) update $$old $(SCRIPT) >releases/$(EXTENSION)--$${from%.sql}--$(EXTVERSION).sql || exit; \
+	done
+	@cd releases && sha256sum *.sql >SHA256SUMS
+
 docs:
 	$(CATALOG) docs
 
@@ -127,6 +140,7 @@ make uninstall    remove what make install installed
 make docs         write what the documentation has of the lists of options and of errors
 make reference    write docs/reference.md, as a superuser of the running server that PGHOST
                   and PGPORT name, where the extension is installed
+make release      freeze the install script of default_version in releases, with updates to it
 make demo         install what is missing, build, benchmark a scratch server in
                   both modes, print the reports, write one of them as a page, clean up
                   DEMO_SECONDS=5 DEMO_SCALE=10 DEMO_CLIENTS=2 DEMO_FILE=demo.html
@@ -139,6 +153,7 @@ make test         install what is missing, build, run all tests on scratch serve
 make test-browser install Chromium and its driver if missing, open all kinds of pages of
                   a scratch server; make test does so where both are installed
                   CHROMIUM=path SCREENSHOTS=directory KEEP=1
+test/matrix       make test on all versions, one after the other; a cache keeps servers and results
 make soak         end processes of runs at random moments, COUNT=200 times; compare
                   generated scripts and expressions of SEEDS=10 new seeds; SEED= repeats;
                   compare EQUAL=40 times equal arms, SLOWED=20 times one slowed by 5 %

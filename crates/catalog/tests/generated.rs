@@ -3,6 +3,7 @@
 use selfbench_catalog::{
     INITIALIZE, INITIALIZE_PGIO, INITIALIZE_WORKLOAD, PGIO, RUN, documents, script, tables,
 };
+use sha2::{Digest, Sha256};
 use std::path::Path;
 
 fn root() -> &'static Path {
@@ -53,4 +54,74 @@ fn what_is_not_compared_differs_from_run_to_run() {
         .map(|o| o.name)
         .collect();
     assert_eq!(not_stored, ["progress", "settings"]);
+}
+
+/// Fails with a sentence if something is wrong with a directory of releases, where `script` is that of a version.
+fn check_releases(releases: &Path, version: &str, script: &str) -> Result<(), String> {
+    let Ok(files) = std::fs::read_dir(releases) else {
+        return Ok(());
+    };
+    let read = |name: &str| {
+        std::fs::read_to_string(releases.join(name)).map_err(|e| format!("{name}: {e}"))
+    };
+    let mut sums = Vec::new();
+    for file in files.flatten() {
+        let name = file.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".sql") {
+            let hash = Sha256::digest(read(&name)?);
+            let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+            sums.push(format!("{digits}  {name}"));
+        }
+    }
+    sums.sort_by(|a, b| a[64..].cmp(&b[64..]));
+    let mut listed: Vec<_> = read("SHA256SUMS")?.lines().map(str::to_owned).collect();
+    listed.sort_by(|a, b| a[64..].cmp(&b[64..]));
+    if sums != listed {
+        return Err("a released script has changed".into());
+    }
+    let released = releases.join(format!("pg_selfbench--{version}.sql"));
+    match std::fs::read_to_string(released) {
+        Ok(released) if released != script => Err(format!(
+            "version {version} is released: raise default_version"
+        )),
+        _ => Ok(()),
+    }
+}
+
+#[test]
+fn released_scripts_do_not_change() {
+    let control =
+        std::fs::read_to_string(root().join("pg_selfbench.control")).expect("a control file");
+    let version = control
+        .split("default_version = '")
+        .nth(1)
+        .expect("a version");
+    let version = version.split('\'').next().expect("a version");
+    assert_eq!(version, env!("CARGO_PKG_VERSION"), "the versions agree");
+    let script = script(root()).expect("the script can be made");
+    assert_eq!(
+        check_releases(&root().join("releases"), version, &script),
+        Ok(())
+    );
+
+    // That a change would be found.
+    let releases = std::env::temp_dir().join(format!("releases.{}", std::process::id()));
+    std::fs::create_dir_all(&releases).expect("a directory");
+    let name = format!("pg_selfbench--{version}.sql");
+    let write = |name: &str, text: &str| std::fs::write(releases.join(name), text).expect("a file");
+    let hash: String = Sha256::digest(&script)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    write(&name, &script);
+    write("SHA256SUMS", &format!("{hash}  {name}\n"));
+    let as_released = check_releases(&releases, version, &script);
+    let raised = check_releases(&releases, version, "more").expect_err("the script is another one");
+    write(&name, "less");
+    let changed =
+        check_releases(&releases, version, &script).expect_err("the release is another one");
+    std::fs::remove_dir_all(&releases).expect("it can be removed");
+    assert_eq!(as_released, Ok(()));
+    assert!(raised.ends_with("raise default_version"), "{raised}");
+    assert_eq!(changed, "a released script has changed");
 }
