@@ -33,7 +33,7 @@ EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%) $(CARGO_TARGET_DIR)
   $(CARGO_TARGET_DIR)/browser test/versions demo.html
 
 .DEFAULT_GOAL := build
-.PHONY: build docs reference release install-library uninstall-library demo test test-browser soak bench fuzz help FORCE
+.PHONY: build dist docs reference release install-library uninstall-library demo test test-browser soak bench fuzz help FORCE
 
 ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
@@ -84,6 +84,9 @@ test/versions: $(SCRIPT)
 	$(CATALOG) versions $@
 
 installcheck: test/versions
+
+dist:
+	+@tools/dist.sh
 
 # Each released version has its install script here, with updates from all versions before.
 release: $(SCRIPT)
@@ -140,6 +143,7 @@ make uninstall    remove what make install installed
 make docs         write what the documentation has of the lists of options and of errors
 make reference    write docs/reference.md, as a superuser of the running server that PGHOST
                   and PGPORT name, where the extension is installed
+make dist         pg_selfbench-VERSION.zip of the last commit, with all crates: builds without network
 make release      freeze the install script of default_version in releases, with updates to it
 make demo         install what is missing, build, benchmark a scratch server in
                   both modes, print the reports, write one of them as a page, clean up

@@ -97,7 +97,17 @@ fn released_scripts_do_not_change() {
         .nth(1)
         .expect("a version");
     let version = version.split('\'').next().expect("a version");
-    assert_eq!(version, env!("CARGO_PKG_VERSION"), "the versions agree");
+    assert_eq!(version, env!("CARGO_PKG_VERSION"), "Cargo.toml");
+    let meta = std::fs::read_to_string(root().join("META.json")).expect("a file for PGXN");
+    assert_eq!(
+        meta.matches(&format!("\"version\": \"{version}\"")).count(),
+        2,
+        "META.json"
+    );
+    assert!(
+        meta.contains(&format!("\"pg_selfbench--{version}.sql\"")),
+        "META.json"
+    );
     let script = script(root()).expect("the script can be made");
     assert_eq!(
         check_releases(&root().join("releases"), version, &script),
