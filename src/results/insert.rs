@@ -67,7 +67,7 @@ impl Row for RunCheck {
 }
 
 impl Row for RunClient {
-    const TABLE: &'static str = "bench.run_clients";
+    const TABLE: &'static str = "run_clients";
 }
 
 impl Row for RunInterval {
@@ -115,7 +115,7 @@ impl Row for RunBlocker {
 }
 
 impl Row for RunStall {
-    const TABLE: &'static str = "bench.run_stalls";
+    const TABLE: &'static str = "run_stalls";
 }
 
 impl Row for PgioRun {
