@@ -111,7 +111,7 @@ BEGIN ATOMIC
      GROUP BY m.night, m.series, m.started_at, m.run_ids, m.disturbances, m.is_baseline, m.imported_start;
 END;
 
-/* The same as arrays in the order of the nights, a row for each series and figure. */
+/* The same as arrays in the order of the nights, a row for each series and figure that a night has. */
 CREATE FUNCTION bench_internal.series_of(
     label text, figures text[],
     OUT series text, OUT figure text, OUT nights bench_internal.night[], OUT of_nights float8[], OUT disturbed boolean[],
@@ -119,14 +119,17 @@ CREATE FUNCTION bench_internal.series_of(
 ) RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
-    SELECT s.series, f.figure, s.nights, ARRAY(SELECT unnest(s.of_figures[:][f.place:f.place])), s.disturbed, s.baselines
+    SELECT s.series, f.figure, s.nights, v.of_nights, s.disturbed, s.baselines
       FROM (SELECT n.series, array_agg(ROW(n.started_at, n.run_ids, n.disturbances)::bench_internal.night) AS nights,
                    array_agg(n.of_figures) AS of_figures, array_agg(n.disturbances <> '{}') AS disturbed,
                    array_agg(n.is_baseline) AS baselines
               FROM (SELECT * FROM bench_internal.nights($1, $2) n
                      WHERE $2 <> '{}' ORDER BY n.series, n.imported_start, n.run_ids[1]) n
              GROUP BY n.series) s,
-           unnest($2) WITH ORDINALITY f (figure, place);
+           unnest($2) WITH ORDINALITY f (figure, place),
+           LATERAL (SELECT array_agg(u.value) AS of_nights, count(u.value) AS known
+                      FROM unnest(s.of_figures[:][f.place:f.place]) u (value)) v
+     WHERE v.known > 0;
 END;
 
 /* The runs of the nights at these places, which ascend. */

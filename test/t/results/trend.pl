@@ -90,6 +90,7 @@ nights_of_set('search', 30, result => "jsonb_set(result, '{rate}', to_jsonb(CASE
 is(sql("SELECT regexp_replace(series, ':.*', ''), change, figure, round(before::numeric), round(after::numeric) FROM bench.changes('search')"),
 	'search, p90 under 1000 ms|slower|tps|401|301', 'a search');
 is(sql("SELECT count(*) FROM bench.trend('search', 'latency_avg_ms')"), 0, 'has a rate only');
+is(sql("SELECT count(*) FROM bench.trend('points', 'riops')"), 0, 'a figure that no run has');
 sql("SELECT bench.report(label => 'sets', format => 'html'), bench.dashboard()");
 
 # States and levels.
