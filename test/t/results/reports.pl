@@ -348,6 +348,7 @@ like(report_set('html', 'before'), qr/<th class="text" scope="col">verdict<.*<td
 like(report_set('text', 'before'), qr/throughput (?:peaks|still rises)|highest throughput/, 'scaling as text');
 $html = html_ok(report_set('html', 'before', 'after'), 'two sets');
 like($html, qr/Set $sets{after}: after, protocol=simple/, 'series of two sets');
+unlike($html, qr/with intervals of 95 %/, 'no interval of a single run');
 my @latencies = map { [ /<td[^>]*>([^<]*)</g ] } ($html =~ /<caption>95th percentile of latency by clients<.*?<tbody>(.*?)<\/tbody>/s)[0] =~ /<tr>(.*?)<\/tr>/sg;
 is(scalar @latencies, 8, 'their latencies beside throughput');
 my $p95 = $node->safe_psql('postgres', "SELECT latency_p95_ms FROM bench.arms($sets{before}) WHERE (options ->> 'clients')::int = 3");

@@ -91,7 +91,14 @@ pub(super) fn overlaid<S: Source>(sets: &[Set], source: &mut S) -> Result<Vec<Pi
         return Ok(Vec::new());
     };
     let about = About {
-        title: format!("Throughput by {across}, with intervals of 95 %."),
+        title: match series
+            .iter()
+            .flat_map(|series| &series.points)
+            .any(|point| point.low.is_some())
+        {
+            true => format!("Throughput by {across}, with intervals of 95 %."),
+            false => format!("Throughput by {across}."),
+        },
         finding: format!(
             "The highest is {} tps at {across} = {} ({}).",
             decimal(point.y),
