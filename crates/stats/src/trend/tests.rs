@@ -3,6 +3,14 @@ use crate::random::Random;
 
 mod otava;
 
+/// Throughput of 300 runs of select-only in mode spi at scale 1, one after the other, of 0.5 s each, relative to their
+/// mean, on a machine with two CPUs on which other programs were built. It was made by as many
+/// `bench.run('select-only', duration => '500 ms', vacuum => 'none', observe => false, label => 'noise')`, and
+/// `SELECT round((tps / avg(tps) OVER ())::numeric, 4) FROM bench.runs WHERE label = 'noise' ORDER BY run_id`.
+const MEASURED: &str = include_str!("tests/measured.txt");
+/// Length of a block of measured noise, in nights: neighbors stay together, as far as their noise depends on each other.
+const BLOCK: usize = 10;
+
 /// Nights of a simulated series.
 const NIGHTS: usize = 200;
 /// Coefficients of variation of simulated noise.
@@ -59,6 +67,55 @@ fn noise_gives_few_alerts() {
         assert!(mean(alerts) <= 2.0, "{variation}: {}", mean(alerts));
         assert!(mean(suspects) <= 4.0, "{variation}: {}", mean(suspects));
     }
+}
+
+/// The autocorrelation of values at a lag.
+fn autocorrelation(values: &[f64], lag: usize) -> f64 {
+    let center = mean(values);
+    let product = |(a, b): (&f64, &f64)| (a - center) * (b - center);
+    let all: f64 = values.iter().zip(values).map(product).sum();
+    values.iter().zip(&values[lag..]).map(product).sum::<f64>() / all
+}
+
+/// Noise of a machine, of which each series has blocks at random places (Kuensch, The Jackknife and the Bootstrap for
+/// General Stationary Observations, Annals of Statistics 17, 1989).
+#[test]
+fn measured_noise_in_blocks() {
+    let measured: Vec<f64> = MEASURED.lines().map(|line| line.parse().unwrap()).collect();
+    let resampled = |seed| -> Vec<f64> {
+        let mut random = Random::new(seed);
+        let blocks = (0..NIGHTS / BLOCK).map(|_| random.below(measured.len() - BLOCK + 1));
+        blocks
+            .flat_map(|at| &measured[at..at + BLOCK])
+            .copied()
+            .collect()
+    };
+    let (mut alerts, mut correlations) = (0, [0.0; 5]);
+    for seed in 0..SERIES {
+        let values = resampled(seed);
+        assert_eq!(values.len(), NIGHTS);
+        alerts += trend(&values).changes.len();
+        for (lag, sum) in (1..).zip(&mut correlations) {
+            *sum += autocorrelation(&values, lag) / SERIES as f64;
+        }
+    }
+    let deviation = measured
+        .iter()
+        .map(|value| (value - 1.0).powi(2))
+        .sum::<f64>()
+        / measured.len() as f64;
+    println!(
+        "measured noise of {:.3} in blocks of {BLOCK}: {} alerts per series, autocorrelation at lags 1 to 5 {correlations:.2?}, before resampling {:.2?}",
+        deviation.sqrt(),
+        alerts as f64 / SERIES as f64,
+        [1, 2, 3, 4, 5].map(|lag| autocorrelation(&measured, lag)),
+    );
+    // Blocks keep neighbors together.
+    let of_measured = autocorrelation(&measured, 1);
+    assert!(
+        (correlations[0] - of_measured).abs() < 0.25,
+        "{correlations:?}, {of_measured}"
+    );
 }
 
 #[test]
