@@ -31,7 +31,7 @@ const LAST_GRACE_NS: u64 = 1_500_000_000;
 /// Why a task ends early if its caller does.
 pub const CALLER_ENDED: &str = "the session that waited for it has ended";
 
-/// What errors call the coordinator of a task.
+/// The coordinator of a task in errors.
 const COORDINATOR: &str = "the coordinator";
 
 /// Reason if a timeout ends the caller's statement; the server's message.

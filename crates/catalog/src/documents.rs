@@ -4,8 +4,8 @@
 
 use crate::Opt;
 use crate::errors::errors;
-use crate::expand::{read, script};
-use crate::lists::Lists;
+use crate::expand::script;
+use crate::lists::{Lists, read};
 use crate::schema::schema;
 use crate::tables::tables;
 use std::fs;

@@ -1,7 +1,7 @@
 //! The table of errors for the documentation, from the source of `enum Error`: its variants, and the arms of
 //! the functions that give them SQLSTATE and hint.
 
-use crate::expand::read;
+use crate::lists::read;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -19,7 +19,7 @@
 //! whose name takes the place of `{{table}}`.
 
 use crate::comments::commented;
-use crate::lists::{Change, Listed, Lists, Version};
+use crate::lists::{Change, Listed, Lists, Version, read};
 use crate::{Opt, sql_type, tables};
 use std::fs;
 use std::path::Path;
@@ -53,11 +53,6 @@ const PIECES: [&str; 26] = [
     "pgio",
     "compare",
 ];
-
-/// Reads a file.
-pub fn read(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-}
 
 /// The install script of a tree of sources.
 pub fn script(root: &Path) -> Result<String, String> {

@@ -1,9 +1,9 @@
 //! The lists: columns by the name of their list, which is one of options or a struct in Rust.
 
-use crate::expand::read;
 use crate::options::{INITIALIZE, INITIALIZE_PGIO, INITIALIZE_WORKLOAD, PGIO, RUN};
 use crate::{Opt, sql_type};
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 
 /// The files with structs whose fields are columns.
@@ -21,6 +21,11 @@ const COMPUTED: [(&str, &str, &str, &str); 1] = [(
     "serialization_failures + deadlock_failures + other_failures",
     "Failed transactions of all kinds",
 )];
+
+/// Reads a file.
+pub fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
 
 /// A column as a list has it.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use std::mem::take;
 /// The script that updates from the version with the script `old` to that with the script `new`.
 ///
 /// # Errors
-/// What differs in another way.
+/// If something differs in another way.
 pub fn update(old: &str, new: &str) -> Result<String, String> {
     let (old, new) = (statements(old), statements(new));
     let (gone, come) = (missing(&old, &new), missing(&new, &old));
@@ -81,12 +81,12 @@ struct Routine {
     kind: String,
     /// Its name with the types of its arguments.
     identity: String,
-    /// What a replacement must have in common with it: the arguments, with their defaults, and the result.
+    /// The part that a replacement must have in common with it: the arguments, with their defaults, and the result.
     declaration: String,
 }
 
 impl Statement<'_> {
-    /// What the statement is about.
+    /// The object that the statement is about.
     fn object(&self) -> String {
         let count = match self.words[..] {
             [
@@ -164,7 +164,7 @@ fn input_type(argument: &str) -> Option<&str> {
     }
 }
 
-/// Those of some statements that are not among others.
+/// The statements that are not among others.
 fn missing<'a, 's>(
     statements: &'a [Statement<'s>],
     others: &[Statement],

@@ -203,16 +203,19 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
                 .flatten();
             tps.filter_map(Value::as_f64).collect()
         };
-        let arms = table.rows.iter().map(|row| {
-            let (low, high) = interval(row, "tps");
+        let drawn = |row: &Row, figure| {
+            let (low, high) = interval(row, figure);
             Interval {
                 name: row.text("arm").to_owned(),
-                value: row.number("tps"),
+                value: row.number(figure),
                 low,
                 high,
-                runs: runs_of(row.text("arm")),
                 ..Interval::default()
             }
+        };
+        let arms = table.rows.iter().map(|row| Interval {
+            runs: runs_of(row.text("arm")),
+            ..drawn(row, "tps")
         });
         let arms: Vec<Interval> = arms.collect();
         let ratios = table
@@ -220,17 +223,7 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
             .iter()
             .filter(|row| row.number("ratio").is_some());
         let ratios = ratios.filter(|row| !row.text("verdict").starts_with("baseline"));
-        let ratios = ratios.map(|row| {
-            let (low, high) = interval(row, "ratio");
-            Interval {
-                name: row.text("arm").to_owned(),
-                value: row.number("ratio"),
-                low,
-                high,
-                ..Interval::default()
-            }
-        });
-        let ratios: Vec<Interval> = ratios.collect();
+        let ratios: Vec<Interval> = ratios.map(|row| drawn(row, "ratio")).collect();
         let baseline = table
             .rows
             .iter()

@@ -20,7 +20,7 @@ const LEAST_S: [f64; 2] = [0.2, 0.5];
 /// A stretch is that many times as long as a transaction usually takes, or longer, so that it is no slow one.
 const TIMES: [f64; 2] = [3.0, 10.0];
 
-/// What a client does at a moment.
+/// State of a client at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
     /// Transactions that it has completed, failed ones included.
@@ -60,7 +60,7 @@ struct Watch {
     is_stalled: bool,
 }
 
-/// What a watch is told.
+/// Data of one look.
 struct Look {
     from_ns: u64,
     to_ns: u64,
@@ -144,7 +144,7 @@ fn is_stall(slow: &Stall, least_s: f64) -> bool {
 #[derive(Debug)]
 pub struct Stalls {
     looked_ns: u64,
-    /// What was seen last.
+    /// Transactions of each client at the last look.
     before: Vec<u64>,
     all: Watch,
     each: Vec<Watch>,

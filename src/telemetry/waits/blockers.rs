@@ -71,7 +71,7 @@ struct Row(
 /// Holder of a lock that a client waits for.
 #[derive(Clone)]
 pub struct Holder {
-    /// As a row of the interval.
+    /// The row of the interval.
     found: RunBlocker,
     /// When its statement began.
     statement_at: Option<String>,
@@ -114,7 +114,7 @@ pub struct Blockers {
     /// When they are due during a stall.
     urgent_ns: u64,
     asked_ns: u64,
-    /// What the last search has found.
+    /// The finding of the last search.
     holder: Option<Holder>,
     /// Number of searches.
     rounds: i32,

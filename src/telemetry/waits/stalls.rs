@@ -26,7 +26,7 @@ const MAX_WAITS: usize = 50;
 /// Class of the wait for a target that does not answer.
 const NO_ANSWER: &str = "no answer";
 
-/// What is found out of a stall while it goes on.
+/// Cause of a stall, as far as it is known while the stall goes on.
 struct Cause {
     waits: Counts<Option<WaitNo>>,
     holder: Option<Holder>,

@@ -82,7 +82,7 @@ impl Figure {
         }
     }
 
-    /// What changed, from what to what: the level, or the last night beside it.
+    /// The change, from what to what: of the level, or of the last night beside it.
     fn change(&self) -> Option<(f64, f64)> {
         match self.state.as_str() {
             "suspect" => Some((self.level?, self.value?)),

@@ -71,7 +71,7 @@ fn lead(record: &RunRecord, story: Option<String>) -> String {
     sentences.join(" ")
 }
 
-/// What became of the rate of a run that has one.
+/// The rate that a run was given, and what became of it.
 fn of_rate(run: &Run) -> Option<String> {
     let counts = &run.figures.counts;
     let mut words = format!("The rate was {} transactions per second", rate(run.rate?));
@@ -86,7 +86,7 @@ fn of_rate(run: &Run) -> Option<String> {
     Some(words + ".")
 }
 
-/// What a run of pgio's workload is about.
+/// The figures that a run of pgio's workload is about.
 fn of_pgio(pgio: &PgioRun) -> Option<String> {
     let reads = grouped(pgio.logical_reads_per_s?);
     let mut words = format!("{reads} logical reads per second");

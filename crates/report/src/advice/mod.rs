@@ -121,7 +121,7 @@ pub fn advice(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
     all
 }
 
-/// What explains most of a run's result, as a sentence beside it; `None` if nothing is known that does.
+/// The finding that explains most of a run's result, as a sentence beside it; `None` if there is none.
 pub fn story(findings: &[Finding]) -> Option<String> {
     let told = findings
         .iter()
