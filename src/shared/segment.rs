@@ -370,7 +370,7 @@ impl Mapping {
         }
         // SAFETY: dsm_attach returns null for a segment that is gone, else a mapping.
         let dsm = unsafe { pg_sys::dsm_attach(handle) };
-        (!dsm.is_null()).then_some(Mapping { dsm, owned: true })
+        (!dsm.is_null()).then(|| Mapping { dsm, owned: true })
     }
 
     fn base(&self) -> Option<NonNull<u8>> {
