@@ -10,7 +10,7 @@ use crate::run::script::has_writes;
 use crate::security::{as_owner, with_pinned_settings};
 use selfbench_model::{
     Blocked, CourseInterval, Evidence, LockWaits, PgioRun, Run, RunCheck, RunProfile, RunRecord,
-    RunScript, RunStatement, RunTable, RunTimes, ServerMoment, Setting, Validation,
+    RunScript, RunStall, RunStatement, RunTable, RunTimes, ServerMoment, Setting, Validation,
 };
 use selfbench_report::condition::Arm;
 use selfbench_script::builtin;
@@ -85,10 +85,7 @@ pub fn load_any(run_id: i64) -> Result<Option<RunRecord>> {
 }
 
 /// The rows of a run in a table, in that order.
-pub(super) fn rows<R: Row + DeserializeOwned + Default>(
-    run_id: i64,
-    order: &str,
-) -> Result<Vec<R>> {
+fn rows<R: Row + DeserializeOwned + Default>(run_id: i64, order: &str) -> Result<Vec<R>> {
     rows_where("run_id = $1", run_id, order)
 }
 
@@ -153,6 +150,11 @@ pub fn load_histogram(run_id: i64) -> Result<Option<LatencyHistogram>> {
     histogram
         .transpose()
         .map_err(|e| Error::BadHistogram(e.to_string()))
+}
+
+/// The stalls of a run, as many as runs store: a document that was imported may have more.
+pub fn load_stalls(run_id: i64) -> Result<Vec<RunStall>> {
+    rows_where("run_id = $1 AND stall_no < 1000", run_id, "stall_no")
 }
 
 /// Time budget of a run, if it was observed until its end.
@@ -315,7 +317,7 @@ pub fn load_evidence(run_id: i64, seen: &SeenWaits) -> Result<Evidence> {
               GROUP BY relation, locktype, blocker = 'own client'",
             run_id,
         )?,
-        stalls: rows(run_id, "stall_no")?,
+        stalls: load_stalls(run_id)?,
         clients: rows(run_id, "client_no")?,
         validation: query_json::<Validation>(
             "SELECT jsonb_build_object(

@@ -6,7 +6,7 @@ mod latency;
 mod waits;
 
 use super::json::query_json;
-use super::load::{SHORT, rows, time_budget};
+use super::load::{SHORT, load_stalls, time_budget};
 use super::waits::{HAS_THE_TURN, MOMENTS, SeenWaits};
 use crate::error::Result;
 use latency::{heat, latencies};
@@ -64,7 +64,7 @@ pub fn load(run: &Run, sources: &[Source], seen: Option<&SeenWaits>) -> Result<R
     .any(has)
     {
         let (clients, server) = (clients(run_id)?, server(run_id)?);
-        let (checkpoints, stalls) = (checkpoints(run_id)?, rows(run_id, "stall_no")?);
+        let (checkpoints, stalls) = (checkpoints(run_id)?, load_stalls(run_id)?);
         data.spans = spans(run, &clients, &server, &checkpoints, &stalls);
         // The server's last interval may end after the last client was done.
         let ends = clients

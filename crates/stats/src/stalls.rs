@@ -36,7 +36,7 @@ pub struct Seen {
 /// A stretch in which clients were stalled.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stall {
-    /// Clock reading at which it began, between two looks.
+    /// Clock reading at which it began: within a look, by the transactions that this lacked.
     pub begin_ns: u64,
     /// Clock reading at which it ended.
     pub end_ns: u64,
@@ -58,6 +58,8 @@ struct Watch {
     /// The stretch that may be a stall, with the number of transactions and those expected.
     slow: Option<Stall>,
     is_stalled: bool,
+    /// Time that the last look lacked transactions for: a stall that follows began within it.
+    lacked_ns: u64,
 }
 
 /// Data of one look.
@@ -97,10 +99,15 @@ impl Watch {
         let usual = self.usual();
         let expected = usual.unwrap_or(0.0) * look.share * seconds;
         let is_slow = look.is_busy && look.completed <= SHARE * expected;
+        let lacks = match expected > 0.0 {
+            true => (1.0 - look.completed / expected).clamp(0.0, 1.0),
+            false => 0.0,
+        };
+        let lacks_ns = (lacks * seconds * NS_PER_S) as u64;
         let may = look.may_begin || self.is_stalled;
         if is_slow && may {
             let slow = self.slow.get_or_insert(Stall {
-                begin_ns: look.from_ns,
+                begin_ns: look.from_ns - self.lacked_ns,
                 clients: 1,
                 ..Stall::default()
             });
@@ -112,9 +119,13 @@ impl Watch {
         }
         let slow = self.slow.take();
         let was_stalled = std::mem::take(&mut self.is_stalled);
+        self.lacked_ns = if was_stalled { 0 } else { lacks_ns };
         if was_stalled {
             self.count(look.completed, seconds);
-            return slow;
+            return slow.map(|slow| Stall {
+                end_ns: slow.end_ns + lacks_ns,
+                ..slow
+            });
         }
         let Some(mut slow) = slow else {
             self.count(look.completed, seconds);
@@ -350,6 +361,23 @@ mod tests {
         assert_eq!(seconds(all), (5.0, 8.0));
         assert_eq!((all.clients, all.completed), (3, 0.0));
         assert!((all.expected - 9000.0).abs() < 1.0, "{all:?}");
+    }
+
+    #[test]
+    fn a_stall_begins_and_ends_within_looks() {
+        // 80 % of the look before it, and a quarter of the one behind it.
+        let done = |look: usize| match look {
+            99 => 80,
+            100..160 => 0,
+            160 => 25,
+            _ => 100,
+        };
+        let found = stalls(1, 200, |look, _| Some(done(look)));
+        let (begin_s, end_s) = seconds(&found[0]);
+        assert!(
+            (begin_s - 4.99).abs() < 1e-3 && (end_s - 8.0375).abs() < 1e-3,
+            "{found:?}"
+        );
     }
 
     #[test]

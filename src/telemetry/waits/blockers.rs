@@ -62,7 +62,7 @@ struct Row(
     Option<String>,
     /// Its statement, or the identifier of the prepared transaction.
     Option<String>,
-    /// Whether the role may see other sessions.
+    /// Whether the role may see that session: its own, or as a member of pg_read_all_stats.
     bool,
     /// When its statement began.
     Option<String>,

@@ -49,7 +49,8 @@ SELECT json_agg(json_build_array(
            CASE WHEN b.pid = 0 THEN 'prepared transaction' ELSE coalesce(a.backend_type, 'session') END,
            coalesce(a.usename, b.owner), a.application_name, a.state,
            left(coalesce(b.gid, a.query), 1000),
-           pg_has_role('pg_read_all_stats', 'USAGE'), a.query_start))::text
+           pg_has_role('pg_read_all_stats', 'USAGE')
+               OR coalesce(pg_has_role(a.usesysid, 'USAGE'), pg_has_role(b.owner, 'USAGE'), false), a.query_start))::text
   FROM waiting w
   JOIN blocked b USING (head)
   LEFT JOIN pg_stat_activity a ON a.pid = b.pid

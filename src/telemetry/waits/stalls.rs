@@ -66,6 +66,8 @@ pub struct StallWatch {
     tallies: Vec<Tally>,
     sums: Vec<Tally>,
     rows: Vec<RunStall>,
+    /// Begins and ends of the stalls of all clients so far, in seconds.
+    of_all: Vec<(f64, f64)>,
     stored: i32,
     /// Stalls that there is no room for.
     others: u32,
@@ -95,6 +97,7 @@ impl StallWatch {
             tallies: vec![Tally::default(); layout.scripts],
             sums: vec![Tally::default(); layout.scripts],
             rows: Vec::new(),
+            of_all: Vec::new(),
             stored: 0,
             others: 0,
         }
@@ -202,6 +205,9 @@ impl StallWatch {
                 self.others += 1;
                 continue;
             }
+            if i == 0 {
+                self.of_all.push((row.begin_s, row.begin_s + row.length_s));
+            }
             row.stall_no = self.stored;
             self.stored += 1;
             self.causes[i].tell(samples, &mut row);
@@ -212,14 +218,10 @@ impl StallWatch {
     /// Whether all clients were stalled in most of that time: by a stall that has ended or goes on.
     fn is_covered(&self, row: &RunStall) -> bool {
         let ends_s = row.begin_s + row.length_s;
-        let shared = |other: &RunStall| {
-            (other.begin_s + other.length_s).min(ends_s) - other.begin_s.max(row.begin_s)
-        };
-        let all = self
-            .rows
-            .iter()
-            .filter(|other| other.clients >= row.clients);
-        self.stalls.all_are_stalled() || all.map(shared).sum::<f64>() > 0.5 * row.length_s
+        let shared =
+            |(begin_s, end_s): &(f64, f64)| (end_s.min(ends_s) - begin_s.max(row.begin_s)).max(0.0);
+        let shared_s: f64 = self.of_all.iter().map(shared).sum();
+        self.stalls.all_are_stalled() || shared_s > 0.5 * row.length_s
     }
 
     /// The rows of stalls that have ended since the last call.

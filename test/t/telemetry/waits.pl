@@ -254,6 +254,14 @@ is(value("SELECT $stall WHERE run_id = $id ORDER BY length_s DESC LIMIT 1"),
 is( $node->safe_psql('postgres',
 		"SELECT count(*) > 0 FROM bench.run_waits WHERE run_id = $id", extra_params => [ '-U', 'tester' ]),
 	't', 'plain role: it sees its waits');
+# A session of its own it may see, as in pg_stat_activity.
+my $of_tester = $node->background_psql('postgres', extra_params => [ '-U', 'tester' ]);
+$of_tester->query_safe("SET application_name = 'mine'");
+($id) = held('own session', 'clients => 1', sub { $of_tester->query_safe('BEGIN; UPDATE held SET n = 0 WHERE id = 1') },
+	sub { $of_tester->query_safe('ROLLBACK') }, user => 'tester');
+is(value("SELECT $stall WHERE run_id = $id ORDER BY length_s DESC LIMIT 1"),
+	't|1|Lock|transactionid|public.held|client backend|mine|t', 'plain role: a session of its own');
+$of_tester->quit;
 value('GRANT pg_read_all_stats TO tester');
 ($id) = held('member', 'clients => 1', $lock_row, $end, user => 'tester');
 is(blockers_of($id), "0|1|transactionid|ShareLock|public.held|$of_holder", 'a member of pg_read_all_stats');

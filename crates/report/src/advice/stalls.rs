@@ -10,7 +10,7 @@ pub(super) const FINDING: &str = "clients were stalled";
 const LEAST_S: f64 = 0.5;
 /// and a smaller fraction of their time, are worth a note.
 const LEAST_SHARE: f64 = 0.02;
-/// Characters of a statement that are shown.
+/// Characters of a statement or a name that are shown.
 const STATEMENT: usize = 72;
 
 /// The stalls of a run, the one that took most of the clients' time first.
@@ -66,7 +66,9 @@ fn sentence(run: &Run, stall: &RunStall) -> String {
 /// Why the clients were stalled; `None` if that is not known.
 fn cause(stall: &RunStall) -> Option<String> {
     let on = stall.relation.iter();
-    let on: String = on.map(|relation| format!(" on {relation}")).collect();
+    let on: String = on
+        .map(|relation| format!(" on {}", shortened(relation)))
+        .collect();
     let lock = || match &stall.locktype {
         Some(locktype) => format!("a lock{on} ({locktype})"),
         None => format!("a lock{on}"),
@@ -76,8 +78,8 @@ fn cause(stall: &RunStall) -> Option<String> {
     {
         let statement = stall.blocker_statement.as_deref().map(shortened);
         let name = match (&stall.blocker_application, &stall.blocker_role) {
-            (Some(application), _) => format!("application {application}"),
-            (None, Some(role)) => format!("role {role}"),
+            (Some(application), _) => format!("application {}", shortened(application)),
+            (None, Some(role)) => format!("role {}", shortened(role)),
             (None, None) => "another session".into(),
         };
         return Some(match (blocker, statement) {
@@ -103,7 +105,7 @@ fn cause(stall: &RunStall) -> Option<String> {
     }
 }
 
-/// The start of a statement, in one line.
+/// The start of a statement or a name, in one line.
 fn shortened(statement: &str) -> String {
     let words: Vec<&str> = statement.split_whitespace().collect();
     let line = words.join(" ");
