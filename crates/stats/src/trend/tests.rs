@@ -4,7 +4,7 @@ use crate::random::Random;
 mod otava;
 
 /// Throughput of 300 runs of select-only in mode spi at scale 1, one after the other, of 0.5 s each, relative to their
-/// mean, on a machine with two CPUs on which other programs were built. It was made by as many
+/// mean, on a machine with two CPUs and nothing beside. It was made by as many
 /// `bench.run('select-only', duration => '500 ms', vacuum => 'none', observe => false, label => 'noise')`, and
 /// `SELECT round((tps / avg(tps) OVER ())::numeric, 4) FROM bench.runs WHERE label = 'noise' ORDER BY run_id`.
 const MEASURED: &str = include_str!("tests/measured.txt");
