@@ -19,7 +19,14 @@ cd "$tree/$name"
 
 CARGO_TARGET_DIR=$tree/target make -s "pg_selfbench--$version.sql"
 mkdir .cargo
-cargo vendor --quiet --locked vendor >.cargo/config.toml
+cargo vendor --quiet --locked vendor >/dev/null
+cat >.cargo/config.toml <<END
+[source.crates-io]
+replace-with = "vendored-sources"
+
+[source.vendored-sources]
+directory = "vendor"
+END
 # Crates of other systems: cargo wants to find them, and compiles nothing of them.
 used=$(cargo tree --quiet --locked --offline --workspace --edges all --all-features --prefix none --format '{p}' \
     --target x86_64-unknown-linux-gnu --target aarch64-unknown-linux-gnu | cut -d ' ' -f 1 | sort -u)
