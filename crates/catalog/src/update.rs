@@ -17,14 +17,14 @@ pub fn update(old: &str, new: &str) -> Result<String, String> {
     let mut changes = Vec::new();
     let (mut dropped, mut created, mut relations) = (Vec::new(), Vec::new(), Vec::new());
     for statement in &gone {
-        let is_same = |other: &&&Statement| other.object() == statement.object();
+        let is_same = |other: &&Statement| other.object() == statement.object();
         match statement.routine() {
             Some(routine) if come.iter().any(|other| other.replaces(&routine)) => {}
             Some(routine) => {
                 changes.push(format!("DROP {} {};", routine.kind, routine.identity));
                 dropped.push(routine.identity);
             }
-            None if statement.repeats() || come.iter().find(is_same).is_some() => {}
+            None if statement.repeats() || come.iter().any(is_same) => {}
             None => return Err(format!("write it by hand: without {}", statement.object())),
         }
     }
@@ -108,10 +108,8 @@ impl Statement<'_> {
 
     /// Whether it creates a routine with the same declaration.
     fn replaces(&self, other: &Routine) -> bool {
-        let own = self.routine();
-        own.is_some_and(|own| {
-            (own.kind, own.declaration) == (other.kind.clone(), other.declaration.clone())
-        })
+        self.routine()
+            .is_some_and(|own| own.kind == other.kind && own.declaration == other.declaration)
     }
 
     /// The routine that it creates.
