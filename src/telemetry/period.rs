@@ -10,7 +10,7 @@ pub struct Period {
     pub run_id: i64,
     /// Number of the interval, from 0.
     pub number: i32,
-    /// When it began, in seconds after the start barrier opened.
+    /// Begin, in seconds after the start barrier opened.
     pub begins_s: f64,
     /// Its length.
     pub seconds: f64,

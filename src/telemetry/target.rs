@@ -43,7 +43,7 @@ impl TargetConnection {
         self.open.is_some()
     }
 
-    /// For how long the open question has not been answered at the clock reading `now_ns`.
+    /// Time for which the open question has not been answered at the clock reading `now_ns`.
     pub fn silent_ns(&self, now_ns: u64) -> u64 {
         self.open
             .map_or(0, |_| now_ns.saturating_sub(self.asked_ns))

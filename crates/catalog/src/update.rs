@@ -279,7 +279,7 @@ fn normal(text: &str) -> String {
     normal.replace(" )", ")")
 }
 
-/// Where the parenthesis that is open before a text closes.
+/// Position in a text of the parenthesis that closes one before it.
 fn end_of_list(text: &str) -> Option<usize> {
     let (mut depth, mut at) = (1, 0);
     while let Some(c) = text[at..].chars().next() {

@@ -100,7 +100,7 @@ fn line(series: &Series, class: &str, place: &Place, unit: &(f64, String)) -> Ma
     }
 }
 
-/// From a time and a value to coordinates of the marks.
+/// Coordinates of the marks of a time and a value.
 type Place = dyn Fn(f64, f64) -> (f64, f64);
 
 /// Means over time as areas on each other: the first series is at the bottom. A value that is not known

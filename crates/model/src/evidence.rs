@@ -69,7 +69,7 @@ impl Evidence {
 /// The figures of an interval that tell how a run went.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CourseInterval {
-    /// When it began, in seconds after the start barrier opened.
+    /// Begin, in seconds after the start barrier opened.
     pub begins_s: f64,
     /// Its length.
     pub seconds: f64,

@@ -13,7 +13,7 @@ pub struct RunInterval {
     pub run_id: i64,
     /// Number of the interval, from 0.
     pub interval_no: i32,
-    /// When it began, in seconds after the start barrier opened.
+    /// Begin, in seconds after the start barrier opened.
     pub begins_s: f64,
     /// Its length.
     pub seconds: f64,

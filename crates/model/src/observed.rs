@@ -169,7 +169,7 @@ pub struct RunServerInterval {
     pub run_id: i64,
     /// Number of the interval, as in `bench.run_intervals`.
     pub interval_no: i32,
-    /// When it began, in seconds after the start barrier opened.
+    /// Begin, in seconds after the start barrier opened.
     pub begins_s: f64,
     /// Its length.
     pub seconds: f64,
@@ -386,7 +386,7 @@ pub struct RunStall {
     pub run_id: i64,
     /// Number of the stall, from 0.
     pub stall_no: i32,
-    /// When it began, in seconds after the start barrier opened.
+    /// Begin, in seconds after the start barrier opened.
     pub begin_s: f64,
     /// Its length.
     pub length_s: f64,
@@ -418,6 +418,6 @@ pub struct RunStall {
     pub blocker_state: Option<String>,
     /// Its statement, or the identifier of a prepared transaction.
     pub blocker_statement: Option<String>,
-    /// When its statement began.
+    /// Time at which its statement began.
     pub blocker_statement_at: Option<String>,
 }

@@ -64,7 +64,7 @@ struct Row(
     Option<String>,
     /// Whether the role may see that session: its own, or as a member of pg_read_all_stats.
     bool,
-    /// When its statement began.
+    /// Time at which its statement began.
     Option<String>,
 );
 
@@ -73,7 +73,7 @@ struct Row(
 pub struct Holder {
     /// The row of the interval.
     found: RunBlocker,
-    /// When its statement began.
+    /// Time at which its statement began.
     statement_at: Option<String>,
 }
 
@@ -111,7 +111,7 @@ const SESSION: &str = "session";
 /// The blockers of the current interval.
 pub struct Blockers {
     due_ns: u64,
-    /// When they are due during a stall.
+    /// Clock reading at which they are due during a stall.
     urgent_ns: u64,
     asked_ns: u64,
     /// The finding of the last search.

@@ -57,7 +57,7 @@ impl Cause {
 /// Watches the clients of a run.
 pub struct StallWatch {
     stalls: Stalls,
-    /// Of all clients, and of some.
+    /// Causes of the stall of all clients, and of that of some.
     causes: [Cause; 2],
     /// For each script and command whether it sleeps on purpose.
     sleeps: Vec<Vec<bool>>,

@@ -43,7 +43,7 @@ pub struct Figure {
     pub before: Option<f64>,
     /// First run of the level of the last night, if it has changed.
     pub since: Option<i64>,
-    /// Why the last night is noisy: findings of `bench.advice`.
+    /// Reasons why the last night is noisy: findings of `bench.advice`.
     #[serde(default)]
     pub disturbances: Vec<String>,
     /// Values of the last nights.

@@ -63,7 +63,7 @@ fn sentence(run: &Run, stall: &RunStall) -> String {
     )
 }
 
-/// Why the clients were stalled; `None` if that is not known.
+/// Cause of a stall; `None` if that is not known.
 fn cause(stall: &RunStall) -> Option<String> {
     let on = stall.relation.iter();
     let on: String = on
