@@ -56,6 +56,39 @@ fn what_is_not_compared_differs_from_run_to_run() {
     assert_eq!(not_stored, ["progress", "settings"]);
 }
 
+/// The functions of the library that an install script names.
+fn symbols(script: &str) -> impl Iterator<Item = &str> {
+    const BEFORE: &str = "'MODULE_PATHNAME', '";
+    let after = script.split(BEFORE).skip(1);
+    after.filter_map(|rest| rest.split('\'').next())
+}
+
+/// The first one of them that the library does not have.
+fn missing_symbol<'s>(directory: &Path, script: &'s str) -> Option<&'s str> {
+    let mut sources = String::new();
+    read_sources(directory, &mut sources);
+    symbols(script).find(|symbol| {
+        let function = symbol.trim_end_matches("_wrapper");
+        !["(", "<"]
+            .iter()
+            .any(|after| sources.contains(&format!("fn {function}{after}")))
+    })
+}
+
+fn read_sources(directory: &Path, sources: &mut String) {
+    for entry in std::fs::read_dir(directory).expect("a directory").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            read_sources(&path, sources);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            // What SQL calls, and nothing else: a function below that attribute.
+            let text = std::fs::read_to_string(&path).expect("a source");
+            let functions = text.split("#[pg_extern(").skip(1);
+            functions.for_each(|f| sources.push_str(f.split_once('{').expect("a body").0));
+        }
+    }
+}
+
 /// Fails with a sentence if something is wrong with a directory of releases, where `script` is that of a version.
 fn check_releases(releases: &Path, version: &str, script: &str) -> Result<(), String> {
     let Ok(files) = std::fs::read_dir(releases) else {
@@ -68,7 +101,11 @@ fn check_releases(releases: &Path, version: &str, script: &str) -> Result<(), St
     for file in files.flatten() {
         let name = file.file_name().to_string_lossy().into_owned();
         if name.ends_with(".sql") {
-            let hash = Sha256::digest(read(&name)?);
+            let text = read(&name)?;
+            if let Some(symbol) = missing_symbol(&root().join("src"), &text) {
+                return Err(format!("{name} needs the C function {symbol}"));
+            }
+            let hash = Sha256::digest(text);
             let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
             sums.push(format!("{digits}  {name}"));
         }
@@ -109,6 +146,8 @@ fn released_scripts_do_not_change() {
         "META.json"
     );
     let script = script(root()).expect("the script can be made");
+    assert!(symbols(&script).count() > 50);
+    assert_eq!(missing_symbol(&root().join("src"), &script), None);
     assert_eq!(
         check_releases(&root().join("releases"), version, &script),
         Ok(())
@@ -130,7 +169,16 @@ fn released_scripts_do_not_change() {
     write(&name, "less");
     let changed =
         check_releases(&releases, version, &script).expect_err("the release is another one");
+    write(
+        "pg_selfbench--0.0.1.sql",
+        "AS 'MODULE_PATHNAME', 'run_wrapper'; AS 'MODULE_PATHNAME', 'was_wrapper'",
+    );
+    let removed = check_releases(&releases, version, &script).expect_err("a function is gone");
     std::fs::remove_dir_all(&releases).expect("it can be removed");
+    assert_eq!(
+        removed,
+        "pg_selfbench--0.0.1.sql needs the C function was_wrapper"
+    );
     assert_eq!(as_released, Ok(()));
     assert!(raised.ends_with("raise default_version"), "{raised}");
     assert_eq!(changed, "a released script has changed");
