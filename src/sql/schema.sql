@@ -23,25 +23,26 @@ COMMENT ON TYPE bench.span IS 'a duration: an interval, or a number of seconds';
 CREATE CAST (pg_catalog.interval AS bench.span) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (bench.span AS pg_catalog.interval) WITHOUT FUNCTION AS ASSIGNMENT;
 
-/* One function for each numeric type, because PostgreSQL does not chain implicit casts. */
+/* One function for each numeric type, because PostgreSQL does not chain implicit casts. Bodies are texts: pg_upgrade would
+   create a parsed one before the casts in it. */
 CREATE FUNCTION bench_internal.seconds(float8) RETURNS bench.span
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN ($1 OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)::bench.span;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT ($1 * '1 second'::interval)::bench.span $$;
 CREATE FUNCTION bench_internal.seconds(real) RETURNS bench.span
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN ($1::pg_catalog.float8 OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)::bench.span;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT ($1::float8 * '1 second'::interval)::bench.span $$;
 CREATE FUNCTION bench_internal.seconds(smallint) RETURNS bench.span
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN ($1::pg_catalog.float8 OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)::bench.span;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT ($1::float8 * '1 second'::interval)::bench.span $$;
 CREATE FUNCTION bench_internal.seconds(int) RETURNS bench.span
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN ($1::pg_catalog.float8 OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)::bench.span;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT ($1::float8 * '1 second'::interval)::bench.span $$;
 CREATE FUNCTION bench_internal.seconds(bigint) RETURNS bench.span
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN ($1::pg_catalog.float8 OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)::bench.span;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT ($1::float8 * '1 second'::interval)::bench.span $$;
 CREATE FUNCTION bench_internal.seconds(numeric) RETURNS bench.span
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN ($1::pg_catalog.float8 OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)::bench.span;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT ($1::float8 * '1 second'::interval)::bench.span $$;
 CREATE CAST (float8 AS bench.span) WITH FUNCTION bench_internal.seconds(float8) AS IMPLICIT;
 CREATE CAST (real AS bench.span) WITH FUNCTION bench_internal.seconds(real) AS IMPLICIT;
 CREATE CAST (smallint AS bench.span) WITH FUNCTION bench_internal.seconds(smallint) AS IMPLICIT;
@@ -61,13 +62,17 @@ CREATE CAST (pg_catalog.text AS bench.seed) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (varchar AS bench.seed) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (bench.seed AS pg_catalog.text) WITHOUT FUNCTION AS ASSIGNMENT;
 CREATE FUNCTION bench_internal.seed(smallint) RETURNS bench.seed
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.seed;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT $1::text::bench.seed $$;
 CREATE FUNCTION bench_internal.seed(int) RETURNS bench.seed
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.seed;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT $1::text::bench.seed $$;
 CREATE FUNCTION bench_internal.seed(bigint) RETURNS bench.seed
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.seed;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT $1::text::bench.seed $$;
 CREATE FUNCTION bench_internal.seed(numeric) RETURNS bench.seed
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.seed;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT $1::text::bench.seed $$;
 CREATE CAST (smallint AS bench.seed) WITH FUNCTION bench_internal.seed(smallint) AS IMPLICIT;
 CREATE CAST (int AS bench.seed) WITH FUNCTION bench_internal.seed(int) AS IMPLICIT;
 CREATE CAST (bigint AS bench.seed) WITH FUNCTION bench_internal.seed(bigint) AS IMPLICIT;
@@ -84,17 +89,23 @@ COMMENT ON TYPE bench.ids IS 'numbers of runs or sets: an integer, an array of i
 CREATE CAST (pg_catalog.text AS bench.ids) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (bench.ids AS pg_catalog.text) WITHOUT FUNCTION AS ASSIGNMENT;
 CREATE FUNCTION bench_internal.ids(int) RETURNS bench.ids
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.ids;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT $1::text::bench.ids $$;
 CREATE FUNCTION bench_internal.ids(bigint) RETURNS bench.ids
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.ids;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT $1::text::bench.ids $$;
 CREATE FUNCTION bench_internal.ids(int[]) RETURNS bench.ids
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.ids;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT $1::text::bench.ids $$;
 CREATE FUNCTION bench_internal.ids(bigint[]) RETURNS bench.ids
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.ids;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT $1::text::bench.ids $$;
 CREATE FUNCTION bench_internal.ids(smallint) RETURNS bench.ids
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.ids;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT $1::text::bench.ids $$;
 CREATE FUNCTION bench_internal.ids(numeric) RETURNS bench.ids
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.ids;
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$ SELECT $1::text::bench.ids $$;
 CREATE CAST (varchar AS bench.ids) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (smallint AS bench.ids) WITH FUNCTION bench_internal.ids(smallint) AS IMPLICIT;
 CREATE CAST (numeric AS bench.ids) WITH FUNCTION bench_internal.ids(numeric) AS IMPLICIT;

@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(needs_extensions has_module new_bench_node start_sql finish_sql has_ended signal_sql told_ok backend_of remove_data
-  wait_for as_soon_as wait_for_transactions in_time_ok comes_before_end latest_run columns_of copy_rows sql_as error_as
+  wait_for as_soon_as wait_for_transactions in_time_ok comes_before_end latest_run columns_of copy_rows sql_as error_as extension_objects lines_without
   start_after_kill invariants invariants_ok figures_ok next_run_ok wait_until_quiet nothing_left_ok
   is_running);
 
@@ -288,6 +288,58 @@ SQL
 	my $values = join ',', map { $columns{$_} // $_ } split /,/, $names;
 	return $node->safe_psql('postgres',
 		"INSERT INTO bench.$table ($names) SELECT $values FROM bench.$table, generate_series($numbers) n WHERE $where ORDER BY n, $table.ctid");
+}
+
+# All objects of the extension in a database, a line each with all that can be different, but for privileges: those are
+# of the roles that a test grants them to.
+sub extension_objects
+{
+	my ($node, $database) = @_;
+	return $node->safe_psql($database, <<'SQL');
+SET search_path = pg_catalog;
+WITH members AS (
+	SELECT d.classid, d.objid, pg_identify_object(d.classid, d.objid, 0) AS object
+	  FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
+	 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'pg_selfbench')
+SELECT (m.object).type || ' ' || (m.object).identity, replace(obj_description(m.objid, (SELECT c.relname FROM pg_class c WHERE c.oid = m.classid)), E'\n', ' '),
+       (SELECT i.initprivs::text FROM pg_init_privs i WHERE (i.classoid, i.objoid, i.objsubid) = (m.classid, m.objid, 0)),
+       coalesce((SELECT replace(pg_get_functiondef(p.oid), E'\n', ' ') FROM pg_proc p WHERE m.classid = 'pg_proc'::regclass AND p.oid = m.objid AND p.prokind <> 'a'), ''),
+       coalesce((SELECT array(SELECT a::text FROM unnest(p.proacl) a ORDER BY 1)::text FROM pg_proc p WHERE m.classid = 'pg_proc'::regclass AND p.oid = m.objid), ''),
+       coalesce((SELECT array(SELECT a::text FROM unnest(c.relacl) a ORDER BY 1)::text FROM pg_class c WHERE m.classid = 'pg_class'::regclass AND c.oid = m.objid), '')
+  FROM members m
+UNION ALL
+SELECT concat('relation ', c.oid::regclass), c.relkind::text, c.relrowsecurity::text, c.reloptions::text,
+       replace(pg_get_viewdef(CASE c.relkind WHEN 'v' THEN c.oid END), E'\n', ' '), NULL
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname IN ('bench', 'bench_internal')
+UNION ALL
+SELECT concat_ws(' ', 'column', a.attrelid::regclass, a.attnum), a.attname, concat_ws(' ', format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated),
+       pg_get_expr(d.adbin, d.adrelid), col_description(a.attrelid, a.attnum), NULL
+  FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+  LEFT JOIN pg_attrdef d ON (d.adrelid, d.adnum) = (a.attrelid, a.attnum)
+ WHERE n.nspname IN ('bench', 'bench_internal') AND a.attnum > 0
+UNION ALL
+SELECT concat_ws(' ', 'constraint', c.conrelid::regclass, c.conname), pg_get_constraintdef(c.oid), NULL, NULL, NULL, NULL
+  FROM pg_constraint c JOIN pg_namespace n ON n.oid = c.connamespace WHERE n.nspname IN ('bench', 'bench_internal')
+UNION ALL
+SELECT 'index ' || pg_get_indexdef(i.indexrelid), NULL, NULL, NULL, NULL, NULL
+  FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname LIKE 'bench%'
+UNION ALL
+SELECT concat_ws(' ', 'policy', p.polrelid::regclass, p.polname), pg_get_expr(p.polqual, p.polrelid), p.polcmd::text, NULL, NULL, NULL
+  FROM pg_policy p
+UNION ALL
+SELECT 'trigger ' || pg_get_triggerdef(t.oid), NULL, NULL, NULL, NULL, NULL FROM pg_trigger t WHERE NOT t.tgisinternal
+UNION ALL
+SELECT concat('dumped ', t.relation::regclass), t.condition, NULL, NULL, NULL, NULL
+  FROM pg_extension e, unnest(e.extconfig, e.extcondition) t (relation, condition) WHERE e.extname = 'pg_selfbench'
+ORDER BY 1, 2
+SQL
+}
+
+# Lines that one text has and another one has not.
+sub lines_without
+{
+	my %other = map { $_ => 1 } split /\n/, $_[1];
+	return join "\n", grep { !$other{$_} } split /\n/, $_[0];
 }
 
 # SQL for psql that makes a run and selects columns of its row in bench.runs, most of which the

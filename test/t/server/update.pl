@@ -43,54 +43,6 @@ $node->append_conf('postgresql.conf',
 	: "extension_control_path = '$own$sharedir:\$system'\ndynamic_library_path = '$own$libdir:\$libdir'");
 $node->start;
 
-# Lines that one text has and another one has not.
-sub without
-{
-	my %other = map { $_ => 1 } split /\n/, $_[1];
-	return join "\n", grep { !$other{$_} } split /\n/, $_[0];
-}
-
-# All objects of the extension with all that can be different, but for privileges: those are of the roles that the
-# test grants them to.
-my $objects = <<'SQL';
-SET search_path = pg_catalog;
-WITH members AS (
-	SELECT d.classid, d.objid, pg_identify_object(d.classid, d.objid, 0) AS object
-	  FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
-	 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'pg_selfbench')
-SELECT (m.object).type || ' ' || (m.object).identity, replace(obj_description(m.objid, (SELECT c.relname FROM pg_class c WHERE c.oid = m.classid)), E'\n', ' '),
-       (SELECT i.initprivs::text FROM pg_init_privs i WHERE (i.classoid, i.objoid, i.objsubid) = (m.classid, m.objid, 0)),
-       coalesce((SELECT replace(pg_get_functiondef(p.oid), E'\n', ' ') FROM pg_proc p WHERE m.classid = 'pg_proc'::regclass AND p.oid = m.objid AND p.prokind <> 'a'), ''),
-       coalesce((SELECT array(SELECT a::text FROM unnest(p.proacl) a ORDER BY 1)::text FROM pg_proc p WHERE m.classid = 'pg_proc'::regclass AND p.oid = m.objid), ''),
-       coalesce((SELECT array(SELECT a::text FROM unnest(c.relacl) a ORDER BY 1)::text FROM pg_class c WHERE m.classid = 'pg_class'::regclass AND c.oid = m.objid), '')
-  FROM members m
-UNION ALL
-SELECT concat('relation ', c.oid::regclass), c.relkind::text, c.relrowsecurity::text, c.reloptions::text,
-       replace(pg_get_viewdef(CASE c.relkind WHEN 'v' THEN c.oid END), E'\n', ' '), NULL
-  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname IN ('bench', 'bench_internal')
-UNION ALL
-SELECT concat_ws(' ', 'column', a.attrelid::regclass, a.attnum), a.attname, concat_ws(' ', format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated),
-       pg_get_expr(d.adbin, d.adrelid), col_description(a.attrelid, a.attnum), NULL
-  FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-  LEFT JOIN pg_attrdef d ON (d.adrelid, d.adnum) = (a.attrelid, a.attnum)
- WHERE n.nspname IN ('bench', 'bench_internal') AND a.attnum > 0
-UNION ALL
-SELECT concat_ws(' ', 'constraint', c.conrelid::regclass, c.conname), pg_get_constraintdef(c.oid), NULL, NULL, NULL, NULL
-  FROM pg_constraint c JOIN pg_namespace n ON n.oid = c.connamespace WHERE n.nspname IN ('bench', 'bench_internal')
-UNION ALL
-SELECT 'index ' || pg_get_indexdef(i.indexrelid), NULL, NULL, NULL, NULL, NULL
-  FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname LIKE 'bench%'
-UNION ALL
-SELECT concat_ws(' ', 'policy', p.polrelid::regclass, p.polname), pg_get_expr(p.polqual, p.polrelid), p.polcmd::text, NULL, NULL, NULL
-  FROM pg_policy p
-UNION ALL
-SELECT 'trigger ' || pg_get_triggerdef(t.oid), NULL, NULL, NULL, NULL, NULL FROM pg_trigger t WHERE NOT t.tgisinternal
-UNION ALL
-SELECT concat('dumped ', t.relation::regclass), t.condition, NULL, NULL, NULL, NULL
-  FROM pg_extension e, unnest(e.extconfig, e.extcondition) t (relation, condition) WHERE e.extname = 'pg_selfbench'
-ORDER BY 1, 2
-SQL
-
 my $grants = "SELECT bench.grant_to('user_of_it'); GRANT EXECUTE ON FUNCTION bench.run TO heir WITH GRANT OPTION;";
 $node->safe_psql('postgres', 'CREATE ROLE user_of_it LOGIN; CREATE ROLE heir; CREATE DATABASE fresh; CREATE DATABASE old');
 
@@ -108,23 +60,23 @@ my $before = $node->safe_psql('postgres', 'SELECT * FROM mine');
 (my $document = $node->safe_psql('postgres', 'SELECT bench.export_run(1)')) =~ s/'/''/g;
 $node->safe_psql('fresh', "SELECT bench.import_run('$document')");
 is($node->safe_psql('fresh', 'SELECT transactions, spare_ms, spare FROM bench.runs'), '20|0|', 'a later version imports a document of this one');
-my $of_objects = $node->safe_psql('postgres', $objects);
+my $of_objects = extension_objects($node, 'postgres');
 my $error = error_as($node, 'ALTER EXTENSION pg_selfbench UPDATE TO next');
 like($error, qr/view public\.in_the_way depends on function bench\.run/, 'an update names the view that it would drop');
-is($node->safe_psql('postgres', $objects), $of_objects, '  and changes nothing');
+is(extension_objects($node, 'postgres'), $of_objects, '  and changes nothing');
 $node->safe_psql('postgres', 'DROP VIEW in_the_way; ALTER EXTENSION pg_selfbench UPDATE TO next');
 
-my ($fresh, $updated) = map { $node->safe_psql($_, $objects) } qw(fresh postgres);
-is(without($fresh, $updated), '', 'an updated extension has all that a fresh one has');
-is(without($updated, $fresh), '', '  and nothing else');
+my ($fresh, $updated) = map { extension_objects($node, $_) } qw(fresh postgres);
+is(lines_without($fresh, $updated), '', 'an updated extension has all that a fresh one has');
+is(lines_without($updated, $fresh), '', '  and nothing else');
 cmp_ok(scalar(split /\n/, $fresh), '>', 1000, '  of many objects');
 is($node->safe_psql('postgres', 'SELECT * FROM mine'), $before, "a user's view goes on");
 like($node->safe_psql('postgres', "SELECT string_agg(l, E'\n') FROM bench.report(1) l"), qr/before/, 'stored runs are reported');
 is($node->safe_psql('postgres', 'SELECT bench.spare(7)', extra_params => [ '-U', 'user_of_it' ]), 7, 'a role that uses the extension may use what is new');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM bench.run_spares', extra_params => [ '-U', 'user_of_it' ]), 0, '  tables as well');
 my $dump = sub { my ($out) = run_command([ 'pg_dump', '-s', '-d', $node->connstr($_[0]) ]); return join "\n", sort grep { /GRANT/ } split /\n/, $out };
-is(without($dump->('fresh'), $dump->('postgres')), '', 'pg_dump writes the grants on functions that were created again');
-is(without($dump->('postgres'), $dump->('fresh')), '', '  and no others');
+is(lines_without($dump->('fresh'), $dump->('postgres')), '', 'pg_dump writes the grants on functions that were created again');
+is(lines_without($dump->('postgres'), $dump->('fresh')), '', '  and no others');
 
 # The library is older than the extension.
 like(error_as($node, 'SELECT * FROM bench.run(transactions => 1)'),
