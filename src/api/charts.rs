@@ -5,12 +5,13 @@ use super::live;
 use super::result::tell_without_profile;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{argument, in_range, one_of};
-use crate::error::{OrRaise, Result};
+use crate::error::{Error, OrRaise, Result};
 use crate::query;
 use crate::results::series;
 use pgrx::prelude::*;
 use selfbench_chart::run::{RunChart, RunFigure, Source};
 use selfbench_chart::text::{self, Glyphs, WIDTHS};
+use selfbench_model::{Run, RunRecord};
 
 /// Intervals that make a course.
 const SHORTEST_COURSE: usize = 3;
@@ -22,23 +23,55 @@ const COURSE_WIDTH: usize = 48;
 #[pg_extern(sql = false)]
 fn chart(call: Call<'_>) -> String {
     (|| {
-        let (run_id, name) = call.read(|arguments| {
+        let (run_id, name, against) = call.read(|arguments| {
             let run_id = arguments.take("run_id")?;
-            Ok((run_id, arguments.take::<Option<String>>("name")?))
+            let name: Option<String> = arguments.take("name")?;
+            let against = argument("against", arguments.take("against")?)?;
+            Ok((run_id, name, against))
         })?;
         let run = live::visible(last::run(run_id)?)?.run;
+        let against = other(run.run_id, against)?.map(|record| record.run);
         let valid: Vec<_> = RunChart::ALL
             .iter()
             .map(|chart| (chart.name(), *chart))
             .collect();
         let chart = one_of("name", &argument("name", name)?, &valid)?;
-        if chart.source() == Source::Stacks {
-            tell_without_profile(run.run_id)?;
+        if against.is_some() && !chart.takes_two() {
+            let all = RunChart::ALL.iter().filter(|chart| chart.takes_two());
+            let names: Vec<&str> = all.map(|chart| chart.name()).collect();
+            return Err(Error::OptionConflict {
+                message: format!("chart \"{}\" does not show two runs", chart.name()),
+                hint: format!("Charts that do are {}.", names.join(", ")),
+            });
         }
-        let data = series::load(&run, &[chart.source()], None)?;
-        Ok(chart.draw(&data).alone())
+        let runs: Vec<&Run> = [&run].into_iter().chain(&against).collect();
+        let mut data = Vec::new();
+        for run in &runs {
+            if chart.source() == Source::Stacks {
+                tell_without_profile(run.run_id)?;
+            }
+            let other = runs.iter().find(|other| other.run_id != run.run_id);
+            let of_run = series::load(run, &[chart.source()], None, other.copied())?;
+            data.push(match other {
+                Some(_) => of_run.since_warm_up(),
+                None => of_run,
+            });
+        }
+        Ok(chart.draw(&data.iter().collect::<Vec<_>>()).alone())
     })()
     .or_raise_in(&call)
+}
+
+/// The run of an argument `against`, beside another one; `None` for its default, 0.
+pub(super) fn other(run_id: i64, against: i64) -> Result<Option<RunRecord>> {
+    match against {
+        0 => Ok(None),
+        against if against == run_id => Err(Error::OptionConflict {
+            message: format!("run {run_id} cannot be shown against itself"),
+            hint: "Give another run as \"against\".".into(),
+        }),
+        against => live::visible(against).map(Some),
+    }
 }
 
 /// The charts of a run for which there are data.
@@ -73,7 +106,7 @@ fn plot(call: Call<'_>) -> String {
         let figure = one_of("figure", &argument("figure", figure)?, &valid)?;
         let width = argument("width", width)?;
         let width = in_range("width", width, *WIDTHS.start(), *WIDTHS.end())?;
-        let data = series::load(&run, &[Source::Intervals, Source::Server], None)?;
+        let data = series::load(&run, &[Source::Intervals, Source::Server], None, None)?;
         let series = data.figure(figure).cloned().unwrap_or_default();
         let title = format!("{} of run {}", figure.name(), run.run_id);
         let lines = text::plot(

@@ -1,6 +1,6 @@
 //! `bench.report`: runs and sets as text, Markdown, JSON or HTML.
 
-use super::charts::{course_of, glyphs};
+use super::charts::{course_of, glyphs, other};
 use super::last;
 use super::live;
 use crate::backend::call::{Arguments, Call, OrRaiseIn};
@@ -17,7 +17,9 @@ use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use selfbench_chart::text::Glyphs;
 use selfbench_model::RunRecord;
-use selfbench_page::{MAX_ROWS, Report, Rows, Source, label_report, run_report, set_report};
+use selfbench_page::{
+    MAX_ROWS, Report, Rows, Side, Source, label_report, pair_report, run_report, set_report,
+};
 
 /// Format of a report.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -65,27 +67,36 @@ const FORMATS: [(&str, Format); 4] = [
 #[pg_extern(sql = false)]
 fn report(call: Call<'_>) -> SetOfIterator<'static, String> {
     let text = (|| {
-        let (run_id, format, set_ids, label) = call.read(|arguments| {
+        let (run_id, format, set_ids, label, against) = call.read(|arguments| {
             let run_id: i64 = argument("run_id", arguments.take("run_id")?)?;
             let format = Format::take(arguments)?;
             let set_ids: Ids = argument("set_ids", arguments.take("set_ids")?)?;
             let label: String = argument("label", arguments.take("label")?)?;
+            let against: i64 = argument("against", arguments.take("against")?)?;
             Ok((
                 run_id,
                 format,
                 Some(set_ids).filter(|ids| !ids.0.is_empty()),
                 Some(label).filter(|label| !label.is_empty()),
+                against,
             ))
         })?;
+        if against != 0 && (set_ids.is_some() || label.is_some()) {
+            return Err(Error::OptionConflict {
+                message: "option \"against\" is for a single run".into(),
+                hint: "Give \"run_id\" with it, or give \"set_ids\" or \"label\" alone.".into(),
+            });
+        }
         let text = match (run_id, set_ids, label) {
             (0, Some(set_ids), None) => of_sets(&check::ids("set_ids", &set_ids)?, format)?,
             (0, None, Some(label)) => of_label(&label, format)?,
             (run_id, None, None) => {
                 let record = live::visible(last::run(Some(run_id))?)?;
-                match format {
-                    Format::Text => text_of(&record)?,
-                    Format::Json => exported(record.run.run_id)?,
-                    _ => written(&report_of(&record)?, format)?,
+                match (format, other(record.run.run_id, against)?) {
+                    (_, Some(other)) => of_two(&record, &other, format)?,
+                    (Format::Text, None) => text_of(&record)?,
+                    (Format::Json, None) => exported(record.run.run_id)?,
+                    (_, None) => written(&report_of(&record)?, format)?,
                 }
             }
             _ => {
@@ -103,6 +114,39 @@ fn report(call: Call<'_>) -> SetOfIterator<'static, String> {
     })()
     .or_raise_in(&call);
     SetOfIterator::new(text)
+}
+
+/// The report of a run beside another one.
+fn of_two(record: &RunRecord, other: &RunRecord, format: Format) -> Result<String> {
+    if format == Format::Json {
+        return Err(Error::OptionConflict {
+            message: "format \"json\" is of a single run".into(),
+            hint: "Use bench.export_run for each run, or bench.compare_runs for what differs."
+                .into(),
+        });
+    }
+    let mut charts = series::charts(&record.run)?;
+    let of_other = series::charts(&other.run)?;
+    charts.retain(|chart| chart.takes_two() && of_other.contains(chart));
+    let sources: Vec<_> = charts.iter().map(|chart| chart.source()).collect();
+    let sides = [
+        side([record, other], &sources)?,
+        side([other, record], &sources)?,
+    ];
+    written(&pair_report(&sides, &charts, &mut Stored)?, format)
+}
+
+/// The first of two runs, for a report of both.
+fn side<'r>(
+    [record, other]: [&'r RunRecord; 2],
+    sources: &[selfbench_chart::run::Source],
+) -> Result<Side<'r>> {
+    let seen = SeenWaits::load(record.run.run_id)?;
+    Ok(Side {
+        record,
+        evidence: load_evidence(record.run.run_id, &seen)?,
+        data: series::load(&record.run, sources, Some(&seen), Some(&other.run))?.since_warm_up(),
+    })
 }
 
 /// Most sets of a report.
@@ -170,7 +214,7 @@ pub(super) fn report_of(record: &RunRecord) -> Result<Report> {
     let repeat = repeat::statements(record, &evidence)?;
     let charts = series::charts(&record.run)?;
     let sources: Vec<_> = charts.iter().map(|chart| chart.source()).collect();
-    let data = series::load(&record.run, &sources, Some(&seen))?;
+    let data = series::load(&record.run, &sources, Some(&seen), None)?;
     let budget = time_budget(&record.run, &seen)?;
     run_report(
         record,

@@ -641,7 +641,7 @@ impl Error {
             Error::UnknownRun { .. }
             | Error::UnknownLabel(_) => Some("Runs are listed in bench.run_summary.".into()),
             Error::NullArgument {
-                name: "run_id" | "run_ids" | "a" | "b",
+                name: "run_id" | "run_ids" | "a" | "b" | "against",
             }
             | Error::NullElement {
                 name: "run_ids" | "a" | "b",

@@ -40,8 +40,13 @@ struct Moment {
 
 /// Loads the data of a run for charts of these sources. Charts over time mark what the server did,
 /// so they all need its intervals. A run in progress comes with its figures so far. What was seen
-/// of its waits is read if it is needed and not given.
-pub fn load(run: &Run, sources: &[Source], seen: Option<&SeenWaits>) -> Result<RunData> {
+/// of its waits is read if it is needed and not given. Beside `other`, both have the same bins of latencies.
+pub fn load(
+    run: &Run,
+    sources: &[Source],
+    seen: Option<&SeenWaits>,
+    other: Option<&Run>,
+) -> Result<RunData> {
     let run_id = run.run_id;
     let has = |source: Source| sources.contains(&source);
     let read = match seen {
@@ -51,6 +56,7 @@ pub fn load(run: &Run, sources: &[Source], seen: Option<&SeenWaits>) -> Result<R
     let seen = seen.or(read.as_ref());
     let mut data = RunData {
         run_id,
+        label: run.label.clone().unwrap_or_default(),
         setup: setup(run),
         ..RunData::default()
     };
@@ -88,7 +94,7 @@ pub fn load(run: &Run, sources: &[Source], seen: Option<&SeenWaits>) -> Result<R
     }
     // What a chart of latencies over time says of the whole run is in the histogram of all.
     if has(Source::Latencies) || has(Source::Heat) || has(Source::Intervals) {
-        (data.bins, data.percentiles) = latencies(run)?;
+        (data.bins, data.percentiles) = latencies(run, other)?;
     }
     if has(Source::Heat) {
         data.heat = heat(run)?;

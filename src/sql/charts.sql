@@ -2,10 +2,11 @@
 
 CREATE FUNCTION bench.chart(
     run_id bigint DEFAULT 0, -- number of the run; 0 is the last run
-    name text DEFAULT 'tps' -- chart, one of bench.charts
+    name text DEFAULT 'tps', -- chart, one of bench.charts
+    against bigint DEFAULT 0 -- run to show beside it; 0: none
 ) RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'chart_wrapper';
-COMMENT ON FUNCTION bench.chart IS 'a chart of a run, as a document in SVG; bench.charts lists them';
+COMMENT ON FUNCTION bench.chart IS 'a chart of a run, or of two, as a document in SVG; bench.charts lists them';
 
 CREATE FUNCTION bench.charts(
     run_id bigint DEFAULT 0, -- number of the run; 0 is the last run

@@ -4,10 +4,11 @@ CREATE FUNCTION bench.report(
     run_id bigint DEFAULT 0, -- run to report; 0 is the last run
     format text DEFAULT 'text', -- text, markdown, json or html
     set_ids bench.ids DEFAULT '', -- sets to report
-    label text DEFAULT '' -- label of the runs to report
+    label text DEFAULT '', -- label of the runs to report
+    against bigint DEFAULT 0 -- run to compare run_id with; 0: none
 ) RETURNS SETOF text
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 50 AS 'MODULE_PATHNAME', 'report_wrapper';
-COMMENT ON FUNCTION bench.report IS 'report of a run, of sets of runs, or of the runs with a label; of the last run of this session or role without an argument: text in pgbench''s layout, a row per line; markdown, json or html, one row';
+COMMENT ON FUNCTION bench.report IS 'report of a run, of a run against another one, of sets of runs, or of the runs with a label; of the last run of this session or role without an argument: text in pgbench''s layout, a row per line; markdown, json or html, one row';
 
 CREATE FUNCTION bench.dashboard(
     inline int DEFAULT 0 -- number of the newest runs whose reports are part of the page

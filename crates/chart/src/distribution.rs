@@ -2,7 +2,7 @@
 
 use crate::chart::{AXIS_HEIGHT, About, Area, Axes, Chart, UNIT_HEIGHT};
 use crate::color::color;
-use crate::legend::{self, Entry};
+use crate::legend;
 use crate::marks::{Mark, Marks};
 use crate::number::Unit;
 use crate::scale::{Scale, Tick};
@@ -23,21 +23,28 @@ pub struct Bin {
     pub count: u64,
 }
 
-/// The distribution of latencies on a log axis; bins are equally wide there. `marks` are latencies in
-/// milliseconds with a name, such as p99.
-pub fn distribution(about: &About, bins: &[Bin], marks: &[(String, f64)]) -> Chart {
-    let total: u64 = bins.iter().map(|bin| bin.count).sum();
-    let used = || bins.iter().filter(|bin| bin.count > 0);
+/// The distribution of latencies on a log axis; bins are equally wide there. Those of several runs, which are named
+/// and have the same bins, are outlines. `marks` are latencies in milliseconds with a name, such as p99.
+pub fn distribution(about: &About, runs: &[(String, &[Bin])], marks: &[(String, f64)]) -> Chart {
+    let used = || {
+        let bins = runs.iter().flat_map(|(_, bins)| bins.iter());
+        bins.filter(|bin| bin.count > 0)
+    };
     let bounds = used().flat_map(|bin| [bin.from_ms, bin.to_ms]);
     let across = Scale::log(bounds.chain(marks.iter().map(|(_, ms)| *ms)));
     let Scale::Log { from, to, .. } = across else {
         return Chart::empty(about);
     };
-    if total == 0 {
+    if used().next().is_none() {
         return Chart::empty(about);
     }
-    let share = |bin: &Bin| bin.count as f64 / total as f64;
-    let up = Scale::from_zero(used().map(share));
+    let shares = |bins: &[Bin]| -> Vec<f64> {
+        let total: u64 = bins.iter().map(|bin| bin.count).sum();
+        let total = total.max(1) as f64;
+        bins.iter().map(|bin| bin.count as f64 / total).collect()
+    };
+    let up = Scale::from_zero(runs.iter().flat_map(|(_, bins)| shares(bins)));
+    let entries = legend::of(runs.iter().map(|(name, _)| name.as_str()));
     let name = |(name, ms): &(String, f64)| Mark {
         at: *ms,
         name: format!("{name} {}", Unit::Milliseconds.with(*ms)),
@@ -45,26 +52,40 @@ pub fn distribution(about: &About, bins: &[Bin], marks: &[(String, f64)]) -> Cha
     };
     let marks = Marks::of(&across, marks.iter().map(name));
     let area = Area {
-        top: UNIT_HEIGHT + marks.height(),
+        top: legend::height(&entries) + UNIT_HEIGHT + marks.height(),
         height: HEIGHT,
         strips: marks.height(),
     };
-    let mut path = Path::default();
-    for bin in used() {
-        let (from, to) = (across.at(bin.from_ms), across.at(bin.to_ms));
-        let height = area.height * up.at(share(bin));
-        path.rect(
-            WIDTH * from,
-            area.height - height,
-            WIDTH * (to - from),
-            height,
-        );
-    }
+    let path = |bins: &[Bin]| {
+        let mut path = Path::default();
+        let mut outline = Vec::new();
+        for (bin, share) in bins.iter().zip(shares(bins)) {
+            let (from, to) = (across.at(bin.from_ms), across.at(bin.to_ms));
+            let height = area.height * up.at(share);
+            let y = area.height - height;
+            match runs {
+                [_] if bin.count > 0 => path.rect(WIDTH * from, y, WIDTH * (to - from), height),
+                [_] => {}
+                _ if (0.0..=1.0).contains(&from) => {
+                    outline.extend([(WIDTH * from, y), (WIDTH * to, y)])
+                }
+                _ => {}
+            }
+        }
+        path.line(outline);
+        path
+    };
     let (divisor, unit) = Unit::Milliseconds.of(middle(&across));
     let (percent, _) = Unit::Share("").of(1.0);
+    let mark = if runs.len() == 1 { "fill" } else { "line" };
     let drawn = html! {
+        (legend::draw(&entries, 0.0))
         (area.left_axis(&up.ticks(4.0, percent), "% of transactions"))
-        (area.marks(html! { path.fill.s0 d=(path) {} }))
+        (area.marks(html! {
+            @for (i, (_, bins)) in runs.iter().enumerate() {
+                path.(mark).(color(i)) d=(path(bins)) {}
+            }
+        }))
         (marks.draw(&area))
         (area.bottom_axis(&across.ticks(6.0, divisor), &format!("latency, {unit}, log scale")))
     };
@@ -112,16 +133,7 @@ pub fn percentiles(about: &About, curves: &[PercentileCurve]) -> Chart {
         to: most,
     };
     let up = Scale::fitting(&values, 20.0);
-    let entries: Vec<Entry> = match curves {
-        [_] => Vec::new(),
-        curves => {
-            let entry = |(i, curve): (usize, &PercentileCurve)| Entry {
-                class: color(i),
-                name: curve.name.clone(),
-            };
-            curves.iter().enumerate().map(entry).collect()
-        }
-    };
+    let entries = legend::of(curves.iter().map(|curve| curve.name.as_str()));
     let area = Area {
         top: legend::height(&entries) + UNIT_HEIGHT,
         height: HEIGHT,

@@ -1,5 +1,6 @@
 //! Legends: names beside a mark of the color, in rows that fit a narrow page.
 
+use crate::color::color;
 use maud::{Markup, html};
 use selfbench_markup::line;
 use textwrap::wrap;
@@ -19,6 +20,19 @@ pub(crate) struct Entry {
     pub class: String,
     /// Text.
     pub name: String,
+}
+
+/// The entries of things in the order of colors; a single one needs none.
+pub(crate) fn of<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Entry> {
+    let entry = |(i, name): (usize, &str)| Entry {
+        class: color(i),
+        name: name.to_owned(),
+    };
+    let entries: Vec<Entry> = names.enumerate().map(entry).collect();
+    match entries.len() {
+        1 => Vec::new(),
+        _ => entries,
+    }
 }
 
 /// A part of a row: the class of the mark before it, and its text.

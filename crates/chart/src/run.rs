@@ -1,12 +1,12 @@
 //! The charts of a run: what each shows, of which data, and what is seen in it.
 
-use crate::bars::{Bar, BudgetArm, Part, bars, budget};
+use crate::bars::{Bar, BudgetArm, Part, bars, budget, shortened};
 use crate::chart::{About, Chart};
 use crate::distribution::{Bin, PercentileCurve, distribution, percentiles};
 use crate::flame::flame;
 use crate::heat::{HeatMap, heat};
 use crate::number::{Unit, figure, thousands};
-use crate::series::{Point, Range, Series, Span, TimeAxis, added_up};
+use crate::series::{Point, Range, Series, Span, SpanKind, TimeAxis, added_up};
 use crate::timeline::{lines, stack};
 
 /// Data of a run, reduced to what can be drawn.
@@ -14,6 +14,8 @@ use crate::timeline::{lines, stack};
 pub struct RunData {
     /// The run.
     pub run_id: i64,
+    /// Its label; may be empty.
+    pub label: String,
     /// Setup, such as `mode spi, 8 clients`.
     pub setup: String,
     /// Its time in seconds, with the warm-up.
@@ -38,7 +40,39 @@ pub struct RunData {
     pub stacks: Vec<(String, u64)>,
 }
 
+/// Moments of two runs that differ by less than that part of an interval are the same one.
+const SAME: f64 = 0.1;
+
+/// Figures of each run over time in a chart of two runs.
+const FIGURES_OF_TWO: usize = 2;
+
+/// Characters of a label in the name of a run.
+const LABEL: usize = 40;
+
 impl RunData {
+    /// Name of the run beside another one, such as `run 12: nightly`.
+    pub fn name(&self) -> String {
+        match self.label.as_str() {
+            "" => format!("run {}", self.run_id),
+            label => format!("run {}: {}", self.run_id, shortened(label, LABEL)),
+        }
+    }
+
+    /// It in the time since its warm-up and without marks, to be drawn with another run.
+    pub fn since_warm_up(mut self) -> RunData {
+        let warm_up = |span: &&Span| span.kind == SpanKind::WarmUp;
+        let start = self.spans.iter().find(warm_up).map_or(0.0, |span| span.to);
+        self.spans.clear();
+        self.time.to -= start;
+        for series in &mut self.figures {
+            series.points.retain_mut(|point| {
+                point.at -= start;
+                point.at >= 0.0
+            });
+        }
+        self
+    }
+
     /// A figure over time, if it is known.
     pub fn figure(&self, figure: RunFigure) -> Option<&Series> {
         let name = figure.name();
@@ -175,8 +209,47 @@ charts! {
 }
 
 impl RunChart {
-    /// Figures over time, named for a legend, for a chart over time.
-    pub fn series(self, data: &RunData) -> Vec<Series> {
+    /// Whether it can show two runs.
+    pub fn takes_two(self) -> bool {
+        !matches!(self, RunChart::Heatmap | RunChart::Statements)
+    }
+
+    /// Figures over time, named for a legend, for a chart over time of one run or of two.
+    pub fn series(self, runs: &[&RunData]) -> Vec<Series> {
+        match runs {
+            [data] => self.series_of(data),
+            _ => self.series_beside(runs),
+        }
+    }
+
+    /// The most important figures of several runs. Moments of the same interval are the same.
+    fn series_beside(self, runs: &[&RunData]) -> Vec<Series> {
+        if self == RunChart::Waits {
+            return Vec::new();
+        }
+        let mut of_runs: Vec<Vec<Series>> = runs.iter().map(|data| self.series_of(data)).collect();
+        let has_names = of_runs.iter().any(|of_run| of_run.len() > 1);
+        let mut moments: Vec<f64> = Vec::new();
+        for (data, of_run) in runs.iter().zip(&mut of_runs) {
+            of_run.truncate(FIGURES_OF_TWO);
+            for series in of_run.iter_mut() {
+                series.name = match has_names {
+                    true => format!("run {}, {}", data.run_id, series.name),
+                    false => data.name(),
+                };
+                for point in &mut series.points {
+                    let same = |moment: &&f64| (**moment - point.at).abs() < SAME * point.seconds;
+                    match moments.iter().find(same) {
+                        Some(moment) => point.at = *moment,
+                        None => moments.push(point.at),
+                    }
+                }
+            }
+        }
+        of_runs.concat()
+    }
+
+    fn series_of(self, data: &RunData) -> Vec<Series> {
         if self == RunChart::Waits {
             return added_up(data.waits.clone());
         }
@@ -215,27 +288,68 @@ impl RunChart {
         }
     }
 
-    /// The chart of a run's data, and what is seen in it.
-    pub fn draw(self, data: &RunData) -> Chart {
+    /// The time of the data of one run or of two.
+    pub fn time(runs: &[&RunData]) -> TimeAxis {
+        TimeAxis {
+            from: 0.0,
+            to: runs.iter().map(|data| data.time.to).fold(0.0, f64::max),
+        }
+    }
+
+    /// The chart of a run's data, or of those of two runs, and what is seen in it.
+    pub fn draw(self, runs: &[&RunData]) -> Chart {
+        let setups: Vec<String> = runs
+            .iter()
+            .map(|data| format!("run {} ({})", data.run_id, data.setup))
+            .collect();
         let about = About {
-            title: format!("{} of run {} ({})", self.title(), data.run_id, data.setup),
-            finding: self.finding(data),
+            title: format!("{} of {}", self.title(), setups.join(" and ")),
+            finding: self.finding(runs),
         };
-        let series = self.series(data);
-        let (time, spans) = (data.time, data.spans.as_slice());
+        let (&[data, ..], series) = (runs, self.series(runs)) else {
+            return Chart::empty(&about);
+        };
+        let is_single = runs.len() == 1;
+        let time = RunChart::time(runs);
+        let spans = if is_single {
+            data.spans.as_slice()
+        } else {
+            &[]
+        };
         let unit = self.figures().first().map(|figure| figure.unit());
         match (self, unit) {
-            (RunChart::Cpu, Some(unit)) => stack(&about, time, unit, &series, spans),
+            (RunChart::Cpu, Some(unit)) if is_single => stack(&about, time, unit, &series, spans),
             (_, Some(unit)) => {
                 let may_be_log = matches!(self, RunChart::Latency | RunChart::Blocks);
                 lines(&about, time, unit, may_be_log, &series, spans)
             }
-            (RunChart::Waits, _) => stack(&about, time, Unit::Count("sessions"), &series, spans),
+            (RunChart::Waits, _) if is_single => {
+                stack(&about, time, Unit::Count("sessions"), &series, spans)
+            }
+            (RunChart::Waits, _) => {
+                let part = |series: &Series| Part {
+                    name: series.name.clone(),
+                    value: series.mean(),
+                };
+                let arm = |data: &&RunData| BudgetArm {
+                    name: data.name(),
+                    parts: data.waits.iter().map(part).collect(),
+                };
+                let arms: Vec<BudgetArm> = runs.iter().map(arm).collect();
+                budget(&about, Unit::Count("sessions"), &arms)
+            }
             (RunChart::Heatmap, _) => heat(&about, time, spans, &data.heat),
-            (RunChart::Distribution, _) => distribution(&about, &data.bins, &marks(data)),
+            (RunChart::Distribution, _) => {
+                let marks = if is_single { marks(data) } else { Vec::new() };
+                let named: Vec<(String, &[Bin])> = runs
+                    .iter()
+                    .map(|data| (data.name(), data.bins.as_slice()))
+                    .collect();
+                distribution(&about, &named, &marks)
+            }
             (RunChart::Percentiles, _) => {
-                let curve = PercentileCurve {
-                    name: String::new(),
+                let curve = |data: &&RunData| PercentileCurve {
+                    name: data.name(),
                     points: data
                         .percentiles
                         .iter()
@@ -243,22 +357,40 @@ impl RunChart {
                         .filter(|(p, _)| *p < 100.0)
                         .collect(),
                 };
-                percentiles(&about, &[curve])
+                let curves: Vec<PercentileCurve> = runs.iter().map(curve).collect();
+                percentiles(&about, &curves)
             }
             (RunChart::Statements, _) => bars(&about, Unit::Milliseconds, &data.statements),
             (RunChart::TimeBudget, _) => {
-                let arm = BudgetArm {
-                    name: "mean latency".to_owned(),
+                let arm = |data: &&RunData| BudgetArm {
+                    name: match is_single {
+                        true => "mean latency".to_owned(),
+                        false => data.name(),
+                    },
                     parts: data.budget.clone(),
                 };
-                budget(&about, Unit::Microseconds, &[arm])
+                let arms: Vec<BudgetArm> = runs.iter().map(arm).collect();
+                budget(&about, Unit::Microseconds, &arms)
             }
             _ => flame(&about, &data.stacks),
         }
     }
 
-    /// Returns the finding: a sentence with figures.
-    pub fn finding(self, data: &RunData) -> String {
+    /// Returns the finding: a sentence with figures, of two runs one for each.
+    pub fn finding(self, runs: &[&RunData]) -> String {
+        if let [data] = runs {
+            return self.finding_of(data);
+        }
+        let of_run = |data: &&RunData| {
+            let finding = self.finding_of(data);
+            let (first, rest) = finding.split_at(1);
+            let (id, first) = (data.run_id, first.to_lowercase());
+            format!("Run {id}: {first}{rest}")
+        };
+        runs.iter().map(of_run).collect::<Vec<_>>().join(" ")
+    }
+
+    fn finding_of(self, data: &RunData) -> String {
         let found = match self {
             RunChart::Tps => mean_course(data, RunFigure::Tps, "throughput"),
             RunChart::Latency => {
@@ -381,7 +513,7 @@ fn spread(data: &RunData) -> Option<String> {
 fn longest(data: &RunData) -> Option<String> {
     let known = data.statements.iter().filter(|bar| bar.value.is_some());
     let longest = known.max_by(|a, b| a.value.unwrap_or(0.0).total_cmp(&b.value.unwrap_or(0.0)))?;
-    let name = crate::bars::shortened(&longest.name, 60);
+    let name = shortened(&longest.name, 60);
     let ms = Unit::Milliseconds.with(longest.value?);
     Some(format!(
         "Most time was spent in {name}: {ms} per transaction."
@@ -444,7 +576,7 @@ mod tests {
     fn means_are_weighted_by_time() {
         let data = data(RunFigure::Tps, 10.0);
         assert_eq!(
-            RunChart::Tps.finding(&data),
+            RunChart::Tps.finding(&[&data]),
             "Throughput: 990 transactions/s on average, from 0 transactions/s at 9.95 s to 1,100 transactions/s \
              at 4.95 s."
         );
@@ -453,9 +585,47 @@ mod tests {
             ..RunData::default()
         };
         assert_eq!(
-            RunChart::Waits.finding(&waits),
+            RunChart::Waits.finding(&[&waits]),
             "Sessions on average: tps 990."
         );
+    }
+
+    #[test]
+    fn two_runs_are_drawn_from_the_end_of_their_warm_up() {
+        let one = RunData {
+            run_id: 2,
+            label: "a".repeat(50),
+            ..data(RunFigure::Tps, 10.0)
+        };
+        let mut other = data(RunFigure::Tps, 15.0);
+        other.run_id = 1;
+        other.spans = vec![Span {
+            kind: SpanKind::WarmUp,
+            from: 0.0,
+            to: 5.0,
+        }];
+        for point in &mut other.figures[0].points {
+            point.at += 5.001;
+        }
+        let runs = [one.since_warm_up(), other.since_warm_up()];
+        let runs = [&runs[0], &runs[1]];
+        let series = RunChart::Tps.series(&runs);
+        let names: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [format!("run 2: {}...", "a".repeat(37)).as_str(), "run 1"]
+        );
+        // Clocks that differ by less than a part of an interval do not make other moments.
+        let times = |series: &Series| series.points.iter().map(|p| p.at).collect::<Vec<_>>();
+        assert_eq!(times(&series[0]), times(&series[1]));
+        assert_eq!(RunChart::time(&runs).to, 10.0);
+        assert!(
+            RunChart::Tps
+                .finding(&runs)
+                .contains(". Run 1: throughput: 990 ")
+        );
+        let title = &RunChart::Tps.draw(&runs).about().title.clone();
+        assert_eq!(title, "Throughput of run 2 () and run 1 ()");
     }
 
     #[test]
@@ -467,7 +637,7 @@ mod tests {
         });
         data.percentiles = vec![(99.0, 16.3)];
         assert_eq!(
-            RunChart::Latency.finding(&data),
+            RunChart::Latency.finding(&[&data]),
             "The 99th percentile: 16.3 ms of all, from 0 ms at 9.95 s to 1,100 ms at 4.95 s. \
              The longest transaction took 1,100 ms, at 4.95 s."
         );

@@ -79,7 +79,22 @@ fn charts() -> Vec<(&'static str, Chart)> {
         ),
         (
             "distribution",
-            distribution(&about("Distribution"), &bins(), &marks()),
+            distribution(
+                &about("Distribution"),
+                &[(String::new(), &bins())],
+                &marks(),
+            ),
+        ),
+        (
+            "distributions",
+            distribution(
+                &about("Distributions"),
+                &[
+                    ("run 2".to_owned(), &bins()),
+                    ("run 1: <b>".to_owned(), &other_bins()),
+                ],
+                &[],
+            ),
         ),
         (
             "percentiles",
@@ -319,7 +334,7 @@ fn odd_data() {
             };
             check_policy(
                 "distribution",
-                &distribution(&about("odd"), &[bin], &[]).alone(),
+                &distribution(&about("odd"), &[(String::new(), &[bin])], &[]).alone(),
             );
         }
     }

@@ -78,7 +78,11 @@ fn latencies(number: usize, value: impl Fn(f64) -> f64) -> Chart {
     };
     let marks: Vec<_> = names.into_iter().enumerate().map(mark).collect();
     let bins: Vec<_> = (0..40).map(bin).collect();
-    distribution(&about("Distribution", number), &bins, &marks)
+    distribution(
+        &about("Distribution", number),
+        &[(String::new(), &bins)],
+        &marks,
+    )
 }
 
 fn tail(number: usize, value: impl Fn(f64) -> f64) -> Chart {

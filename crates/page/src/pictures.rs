@@ -1,4 +1,4 @@
-//! Charts of a run in its report, with the figures that they draw. Statements, the time budget and the flame
+//! Charts of a run, or of two, in a report, with the figures that they draw. Statements, the time budget and the flame
 //! graph stand beside tables of their own.
 
 use crate::content::{Block, Picture, Row, Table};
@@ -7,10 +7,10 @@ use selfbench_chart::{Bin, Series, TimeAxis};
 use serde_json::{Number, Value};
 use std::collections::BTreeMap;
 
-/// The charts of a run that have something to draw.
+/// The charts of one run, or of two, that have something to draw.
 pub(crate) struct Pictures<'a> {
-    /// Data.
-    pub data: &'a RunData,
+    /// Data of each run.
+    pub runs: &'a [&'a RunData],
     /// Charts with data.
     pub charts: &'a [RunChart],
 }
@@ -25,35 +25,51 @@ impl Pictures<'_> {
     }
 
     fn picture(&self, chart: RunChart) -> Picture {
-        let picture = chart.draw(self.data);
-        let drawn = match chart {
-            RunChart::Distribution => bins(self.data),
-            RunChart::Percentiles => percentiles(self.data),
-            RunChart::Heatmap => cells(self.data),
-            _ => rows(&chart.series(self.data), self.data.time, picture.unit()),
+        let picture = chart.draw(self.runs);
+        let drawn = match (chart, self.runs) {
+            (RunChart::Distribution, [data]) => bins(data),
+            (RunChart::Distribution, runs) => shares(runs),
+            (RunChart::Percentiles, runs) => percentiles(runs),
+            (RunChart::Heatmap, [data]) => cells(data),
+            (_, runs) => rows(&chart.series(runs), RunChart::time(runs), picture.unit()),
         };
+        let run_ids: Vec<String> = self
+            .runs
+            .iter()
+            .map(|data| data.run_id.to_string())
+            .collect();
         let columns = drawn.first().map_or(0, |row| row.0.len());
         let table = (columns > 0).then(|| Table {
             caption: format!("{}: as drawn", chart.title()),
             numbers: vec![true; columns],
             rows: drawn,
-            query: all_rows(chart, self.data.run_id).unwrap_or_default(),
+            query: all_rows(chart, &run_ids).unwrap_or_default(),
             is_cut: false,
         });
         Picture {
             chart: picture,
             table,
-            query: format!(
-                "SELECT bench.chart({}, '{}')",
-                self.data.run_id,
-                chart.name()
-            ),
+            query: match run_ids.as_slice() {
+                [run_id, against] => format!(
+                    "SELECT bench.chart({run_id}, '{}', against => {against})",
+                    chart.name()
+                ),
+                run_ids => format!(
+                    "SELECT bench.chart({}, '{}')",
+                    run_ids.concat(),
+                    chart.name()
+                ),
+            },
         }
     }
 }
 
 /// A query for all that a chart is drawn from; of charts beside a table of their own, there is none.
-fn all_rows(chart: RunChart, run_id: i64) -> Option<String> {
+fn all_rows(chart: RunChart, run_ids: &[String]) -> Option<String> {
+    let (of_runs, run_id) = match run_ids {
+        [run_id] => (format!("run_id = {run_id}"), ""),
+        run_ids => (format!("run_id IN ({})", run_ids.join(", ")), "run_id, "),
+    };
     let table = match chart {
         RunChart::Tps | RunChart::Latency => "run_intervals",
         RunChart::Waits => "run_waits",
@@ -62,21 +78,21 @@ fn all_rows(chart: RunChart, run_id: i64) -> Option<String> {
         }
         RunChart::Distribution | RunChart::Percentiles => {
             return Some(format!(
-                "SELECT p AS percentile, bench.percentile(histogram, p) AS ms \
-                 FROM bench.runs, generate_series(0, 100, 0.1) p WHERE run_id = {run_id} ORDER BY p"
+                "SELECT {run_id}p AS percentile, bench.percentile(histogram, p) AS ms \
+                 FROM bench.runs, generate_series(0, 100, 0.1) p WHERE {of_runs} ORDER BY {run_id}p"
             ));
         }
         RunChart::Heatmap => {
             return Some(format!(
                 "SELECT begins_s, p AS percentile, bench.percentile(histogram, p) AS ms \
-                 FROM bench.run_intervals, generate_series(0, 100, 5) p WHERE run_id = {run_id} \
+                 FROM bench.run_intervals, generate_series(0, 100, 5) p WHERE {of_runs} \
                  ORDER BY interval_no, p"
             ));
         }
         _ => return None,
     };
     Some(format!(
-        "SELECT * FROM bench.{table} WHERE run_id = {run_id} ORDER BY interval_no"
+        "SELECT * FROM bench.{table} WHERE {of_runs} ORDER BY {run_id}interval_no"
     ))
 }
 
@@ -95,16 +111,40 @@ fn bins(data: &RunData) -> Vec<Row> {
     data.bins.iter().map(row).collect()
 }
 
-/// Latencies by percentile.
-fn percentiles(data: &RunData) -> Vec<Row> {
-    let row = |(percentile, ms): &(f64, f64)| {
-        Row(vec![
-            // As a text, it has as many nines as it needs.
-            ("percentile".into(), percentile.to_string().into()),
-            ("ms".into(), number(Some(*ms))),
-        ])
+/// The distributions of latencies of several runs, which have the same bins: shares.
+fn shares(runs: &[&RunData]) -> Vec<Row> {
+    let of_runs: Vec<Vec<Row>> = runs.iter().map(|data| bins(data)).collect();
+    let mut rows: Vec<Row> = of_runs.first().cloned().unwrap_or_default();
+    for (at, row) in rows.iter_mut().enumerate() {
+        row.0.truncate(2);
+        for (data, of_run) in runs.iter().zip(&of_runs) {
+            let share = of_run.get(at).and_then(|row| row.number("share"));
+            row.0
+                .push((format!("run {} share", data.run_id), number(share)));
+        }
+    }
+    rows
+}
+
+/// Latencies by percentile, a column for each run.
+fn percentiles(runs: &[&RunData]) -> Vec<Row> {
+    // As texts, they have as many nines as they need; the bits of positive numbers are in the same order.
+    let all = runs.iter().flat_map(|data| &data.percentiles);
+    let by_percentile: BTreeMap<u64, f64> = all.map(|(p, _)| (p.to_bits(), *p)).collect();
+    let row = |percentile: f64| {
+        let ms = |data: &&RunData| {
+            let name = match runs.len() {
+                1 => "ms".to_owned(),
+                _ => format!("run {} ms", data.run_id),
+            };
+            let found = data.percentiles.iter().find(|(p, _)| *p == percentile);
+            (name, number(found.map(|(_, ms)| *ms)))
+        };
+        let mut row = vec![("percentile".into(), percentile.to_string().into())];
+        row.extend(runs.iter().map(ms));
+        Row(row)
     };
-    data.percentiles.iter().map(row).collect()
+    by_percentile.into_values().map(row).collect()
 }
 
 /// Latencies over time: a row for each moment and range of latencies that has transactions. As columns,
@@ -218,7 +258,7 @@ mod tests {
             printed(&bins(&data)),
             ["1.000 2.000 3 75.0 %", "2.000 4.000 1 25.0 %"]
         );
-        assert_eq!(printed(&percentiles(&data)), ["50 1.500", "99.99 2.000"]);
+        assert_eq!(printed(&percentiles(&[&data])), ["50 1.500", "99.99 2.000"]);
         assert_eq!(
             printed(&cells(&data)),
             ["0.500 1.000 2.000 3", "1.500 2.000 4.000 7"]

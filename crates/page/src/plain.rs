@@ -15,6 +15,11 @@ impl Report {
         }
         let mut has_charts = false;
         for section in &self.sections {
+            let is_chart = |block: &Block| matches!(block, Block::Chart(_));
+            if section.blocks.iter().all(is_chart) {
+                has_charts |= !section.blocks.is_empty();
+                continue;
+            }
             heading(&mut text, &section.heading, '=');
             for block in &section.blocks {
                 add(&mut text, &mut has_charts, block);

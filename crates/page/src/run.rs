@@ -1,6 +1,6 @@
 //! Report of a run.
 
-mod answer;
+pub(crate) mod answer;
 mod details;
 
 use crate::content::{Block, Report, Section, moment};
@@ -16,7 +16,15 @@ use selfbench_report::counted;
 use selfbench_stats::budget::LatencyPart;
 
 /// The heading of charts of intervals.
-const OVER_TIME: &str = "Throughput and latency over time";
+pub(crate) const OVER_TIME: &str = "Throughput and latency over time";
+
+/// The charts of what the server did.
+pub(crate) const OF_SERVER: [RunChart; 4] = [
+    RunChart::Cpu,
+    RunChart::Wal,
+    RunChart::Blocks,
+    RunChart::Device,
+];
 
 /// The report of a run. `repeat` are statements that repeat it, `charts` those that `data` has rows for,
 /// `budget` the parts of the mean latency.
@@ -30,7 +38,10 @@ pub fn report<S: Source>(
     source: &mut S,
 ) -> Result<Report, S::Error> {
     let run = &record.run;
-    let pictures = Pictures { data, charts };
+    let pictures = Pictures {
+        runs: &[data],
+        charts,
+    };
     let mut tables = Tables {
         run_id: run.run_id,
         source,
@@ -42,27 +53,14 @@ pub fn report<S: Source>(
         },
         what_was_run(record, repeat, &mut tables)?,
     ];
-    let drawn = |heading: &str, charts: &[RunChart]| {
-        let blocks = pictures.of(charts);
-        (!blocks.is_empty()).then(|| Section {
-            heading: heading.into(),
-            blocks,
-        })
-    };
+    let drawn =
+        |heading: &str, charts: &[RunChart]| illustrated(heading, pictures.of(charts), None);
     sections.extend(illustrated(
         OVER_TIME,
         pictures.of(&[RunChart::Tps, RunChart::Latency]),
         run.is_in_progress().then(intervals_so_far),
     ));
-    sections.extend(drawn(
-        "The server at the same time",
-        &[
-            RunChart::Cpu,
-            RunChart::Wal,
-            RunChart::Blocks,
-            RunChart::Device,
-        ],
-    ));
+    sections.extend(drawn("The server at the same time", &OF_SERVER));
     let waits = waits(run, evidence, &mut tables)?;
     sections.extend(illustrated("Waits", pictures.of(&[RunChart::Waits]), waits));
     sections.extend(drawn(
@@ -124,7 +122,11 @@ fn intervals_so_far() -> Section {
 }
 
 /// A section that begins with charts, if it has anything.
-fn illustrated(heading: &str, charts: Vec<Block>, words: Option<Section>) -> Option<Section> {
+pub(crate) fn illustrated(
+    heading: &str,
+    charts: Vec<Block>,
+    words: Option<Section>,
+) -> Option<Section> {
     let mut blocks = charts;
     blocks.extend(words.into_iter().flat_map(|section| section.blocks));
     (!blocks.is_empty()).then(|| Section {
@@ -133,7 +135,7 @@ fn illustrated(heading: &str, charts: Vec<Block>, words: Option<Section>) -> Opt
     })
 }
 
-fn subtitle(record: &RunRecord) -> String {
+pub(crate) fn subtitle(record: &RunRecord) -> String {
     let run = &record.run;
     let mut parts = vec![
         named(&run.scripts),

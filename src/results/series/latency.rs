@@ -25,8 +25,8 @@ const BATCH: i32 = 2000;
 /// Bins, and latencies in milliseconds by percentile.
 pub type Latencies = (Vec<Bin>, Vec<(f64, f64)>);
 
-/// The distribution of a run's latencies, and their percentiles.
-pub fn latencies(run: &Run) -> Result<Latencies> {
+/// The distribution of a run's latencies, and their percentiles. Its bins fit those of another run, too.
+pub fn latencies(run: &Run, other: Option<&Run>) -> Result<Latencies> {
     let so_far = run.figures.histogram.as_deref();
     let histogram = match so_far.and_then(|bytes| LatencyHistogram::decode(bytes).ok()) {
         Some(histogram) => Some(histogram),
@@ -53,7 +53,7 @@ pub fn latencies(run: &Run) -> Result<Latencies> {
     let mut percentiles: Vec<(f64, f64)> = percentiles.filter_map(known).collect();
     let latency = &run.figures.latency;
     percentiles.extend(latency.latency_max_ms.map(|ms| (100.0, ms)));
-    let Some(rows) = Rows::of(run, BINS) else {
+    let Some(rows) = Rows::of([run].into_iter().chain(other), BINS) else {
         return Ok((Vec::new(), percentiles));
     };
     let mut counts = rows.counts();
@@ -88,12 +88,15 @@ impl Rows {
     /// Lowest latency that is told apart: some buckets of a histogram.
     const LOWEST_MS: f64 = 0.001;
 
-    /// At most that many ranges for the latencies of a run; `None` if there are none, or if one is out
+    /// At most that many ranges for the latencies of runs; `None` if there are none, or if one is out
     /// of all bounds.
-    fn of(run: &Run, most: u8) -> Option<Rows> {
-        let latency = &run.figures.latency;
-        let lowest_ms = latency.latency_min_ms?.max(Rows::LOWEST_MS);
-        let highest_ms = latency.latency_max_ms?.max(lowest_ms) * 1.001;
+    fn of<'r>(runs: impl IntoIterator<Item = &'r Run>, most: u8) -> Option<Rows> {
+        let latencies = runs.into_iter().map(|run| &run.figures.latency);
+        let (lowest, highest): (Vec<f64>, Vec<f64>) = latencies
+            .filter_map(|latency| Some((latency.latency_min_ms?, latency.latency_max_ms?)))
+            .unzip();
+        let lowest_ms = lowest.into_iter().reduce(f64::min)?.max(Rows::LOWEST_MS);
+        let highest_ms = highest.into_iter().fold(lowest_ms, f64::max) * 1.001;
         if !(highest_ms / lowest_ms).is_finite() {
             return None;
         }
@@ -134,7 +137,7 @@ impl Rows {
 /// Numbers of transactions by time and latency. Without MATERIALIZED, a plan made for few rows may
 /// compute the width of the columns again for each interval.
 pub fn heat(run: &Run) -> Result<HeatMap> {
-    let Some(rows) = Rows::of(run, HEAT_ROWS) else {
+    let Some(rows) = Rows::of([run], HEAT_ROWS) else {
         return Ok(HeatMap::default());
     };
     let known = query_json::<(i32, usize, f64, f64)>(

@@ -56,7 +56,7 @@ my @calls = (
 	capture_workload => q(SELECT bench.capture_workload('other')),
 	changes      => q(SELECT * FROM bench.changes('read')),
 	charts       => 'SELECT * FROM bench.charts(1)',
-	chart        => 'SELECT bench.chart(1, name) FROM bench.charts(1)',
+	chart        => 'SELECT bench.chart(1, name) FROM bench.charts(1) UNION ALL SELECT bench.chart(1, against => 2)',
 	check_script => q(SELECT * FROM bench.check_script(E'\\\\set x 1 +\nSELECT :x;')),
 	check_workload => q(SELECT * FROM bench.check_workload('ycsb')),
 	clone_tables => q(SELECT c.table_name, c.rows FROM bench.clone_tables('captured', 'copies_' || txid_current(), '{public.pgbench_branches}') c),
@@ -93,7 +93,7 @@ my @calls = (
 	pgbench         => q(SELECT line FROM bench.pgbench('-n -t 3 -S') line WHERE line ~ 'processed|protocol'),
 	plot            => 'SELECT bench.plot(1)',
 	report          => q(SELECT regexp_replace(bench.report(1, format), '"exported_at": "[^"]*"', '') FROM unnest('{text,markdown,json,html}'::text[]) format
-		UNION ALL SELECT bench.report(label => 'read') UNION ALL SELECT bench.report(set_ids => ARRAY[1, 2])),
+		UNION ALL SELECT bench.report(label => 'read') UNION ALL SELECT bench.report(set_ids => ARRAY[1, 2]) UNION ALL SELECT bench.report(1, 'html', against => 2)),
 	require         => q(SELECT * FROM bench.require(1, 'failed = 0', 'tps > 0.001')),
 	require_set     => q(SELECT * FROM bench.require_set(1, 'runs > 0')),
 	resume          => 'SELECT * FROM bench.resume(1)',

@@ -64,6 +64,16 @@ pub fn bins() -> Vec<Bin> {
     (0..45).map(bin).collect()
 }
 
+/// Bins with the same bounds and other counts.
+pub fn other_bins() -> Vec<Bin> {
+    let mut bins = bins();
+    let counts: Vec<u64> = bins.iter().map(|bin| bin.count / 2).collect();
+    for (bin, count) in bins.iter_mut().skip(5).zip(counts) {
+        bin.count = count;
+    }
+    bins
+}
+
 pub fn marks() -> Vec<(String, f64)> {
     [
         ("p50", 0.55),

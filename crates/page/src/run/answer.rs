@@ -3,7 +3,7 @@
 use super::clients;
 use crate::content::{Block, Figure, Remark, decimal, grouped};
 use selfbench_model::{Evidence, Mode, PgioRun, Run, RunRecord, RunState};
-use selfbench_report::{advice, story};
+use selfbench_report::{Finding, advice, story};
 use selfbench_stats::summary;
 
 /// The answer: what came out, in words and numbers, and what makes it doubtful.
@@ -22,6 +22,18 @@ pub(super) fn answer(record: &RunRecord, evidence: &Evidence) -> Vec<Block> {
     blocks.extend(ended.map(|words| Block::Text(words.into())));
     blocks.push(Block::Lead(lead(record, story(&findings))));
     blocks.push(Block::Figures(figures(record)));
+    let remarks = remarks(run, findings);
+    if run.is_in_progress() {
+        let words = "What makes these figures doubtful, its commands and where its time goes are known when it has ended.";
+        blocks.push(Block::Text(words.into()));
+    } else {
+        blocks.extend(Block::doubts(remarks));
+    }
+    blocks
+}
+
+/// What makes the figures of a run doubtful.
+pub(crate) fn remarks(run: &Run, findings: Vec<Finding>) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = findings
         .into_iter()
         .map(|finding| Remark {
@@ -43,13 +55,7 @@ pub(super) fn answer(record: &RunRecord, evidence: &Evidence) -> Vec<Block> {
         evidence: String::new(),
         remedy: String::new(),
     }));
-    if run.is_in_progress() {
-        let words = "What makes these figures doubtful, its commands and where its time goes are known when it has ended.";
-        blocks.push(Block::Text(words.into()));
-    } else {
-        blocks.extend(Block::doubts(remarks));
-    }
-    blocks
+    remarks
 }
 
 /// The result in words, and what explains most of it. A run that failed begins with the reason.
@@ -198,7 +204,7 @@ fn figures(record: &RunRecord) -> Vec<Figure> {
 }
 
 /// Transactions per second.
-fn rate(tps: f64) -> String {
+pub(crate) fn rate(tps: f64) -> String {
     match tps {
         tps if tps >= 1000.0 => grouped(tps),
         tps => decimal(tps),

@@ -1,0 +1,301 @@
+//! Report of two runs beside each other: which is faster, whether what they varied by explains it, and what differs.
+
+use crate::content::{Block, Report, Section, decimal};
+use crate::pictures::Pictures;
+use crate::run::answer::{rate, remarks};
+use crate::run::{OF_SERVER, OVER_TIME, illustrated, subtitle};
+use crate::source::Source;
+use selfbench_chart::run::{RunChart, RunData, RunFigure};
+use selfbench_model::{Evidence, RunRecord, RunState};
+use selfbench_report::{advice, verdict};
+use selfbench_stats::compare::{Comparison, Difference};
+
+/// Fewer intervals of a run do not show how much it varied.
+const LEAST_INTERVALS: usize = 10;
+
+/// Parts of a run whose means are compared. Intervals that follow each other resemble each other; longer parts do so
+/// less.
+const PARTS: usize = 10;
+
+/// Seed of resampling: the same runs get the same sentence.
+const SEED: u64 = 1;
+
+/// A run of the report.
+pub struct Side<'a> {
+    /// Its record.
+    pub record: &'a RunRecord,
+    /// Observations beside it.
+    pub evidence: Evidence,
+    /// Data of its charts.
+    pub data: RunData,
+}
+
+impl Side<'_> {
+    /// Its name without its label.
+    fn name(&self) -> String {
+        format!("run {}", self.record.run.run_id)
+    }
+
+    /// What was compared: of runs with a rate, the mean latency, otherwise the throughput.
+    fn figure(&self, by_latency: bool) -> Option<f64> {
+        let figures = &self.record.run.figures;
+        let value = match by_latency {
+            true => figures.latency.latency_avg_ms,
+            false => figures.tps,
+        };
+        value.filter(|value| *value > 0.0)
+    }
+
+    /// Means of equally many intervals; `None` of a run of few.
+    fn parts(&self, by_latency: bool) -> Option<Vec<f64>> {
+        let figure = match by_latency {
+            true => RunFigure::LatencyAvg,
+            false => RunFigure::Tps,
+        };
+        let points = &self.data.figure(figure)?.points;
+        let known = points.iter().filter_map(|point| point.value);
+        let values: Vec<f64> = known.map(|range| range.mean).collect();
+        (values.len() >= LEAST_INTERVALS).then(|| {
+            let parts = values.chunks_exact(values.len() / PARTS);
+            parts
+                .map(|part| part.iter().sum::<f64>() / part.len() as f64)
+                .collect()
+        })
+    }
+
+    /// Why its figures are not those of a whole run.
+    fn state(&self) -> Option<String> {
+        let name = self.name();
+        let run = &self.record.run;
+        Some(match run.state {
+            RunState::Starting | RunState::Running => {
+                format!("{name} is in progress: these are its figures so far.")
+            }
+            RunState::Canceled => format!("{name} was canceled."),
+            RunState::Lost => format!("{name} was lost before it stored a result."),
+            RunState::Failed => format!("{name} failed."),
+            RunState::Finished if !run.is_complete() => {
+                format!("{name} lost clients before its end.")
+            }
+            RunState::Finished => return None,
+        })
+    }
+}
+
+/// The report of a run against another one, `charts` those for which both have data.
+pub fn report<S: Source>(
+    sides: &[Side<'_>; 2],
+    charts: &[RunChart],
+    source: &mut S,
+) -> Result<Report, S::Error> {
+    let [run, against] = sides;
+    let [name, of] = [run, against].map(Side::name);
+    let [run_id, other_id] = [run, against].map(|side| side.record.run.run_id);
+    let runs = [&run.data, &against.data];
+    let pictures = Pictures {
+        runs: &runs,
+        charts,
+    };
+    let mut differing = |caption: &str, columns: &str, condition: &str| {
+        let query = format!(
+            "SELECT {columns}, of_b AS run_{run_id}, of_a AS run_{other_id}, ratio \
+             FROM bench.compare_runs('{{{other_id}}}', '{{{run_id}}}') WHERE {condition}"
+        );
+        source.table(caption, query)
+    };
+    let mut answer = vec![Block::Lead(lead(run, against))];
+    let figures = differing(
+        "Figures",
+        "name",
+        "aspect = 'result' AND name <> 'runs' AND coalesce(of_a, of_b) IS NOT NULL",
+    )?;
+    answer.extend(figures.map(Block::Table));
+    let of_side = |side: &Side| {
+        let found = remarks(&side.record.run, advice(side.record, &side.evidence));
+        let name = side.name();
+        let named = move |mut remark: crate::Remark| {
+            remark.finding = format!("{name}: {}", remark.finding);
+            remark
+        };
+        found.into_iter().map(named).collect::<Vec<_>>()
+    };
+    answer.extend(Block::doubts([run, against].map(of_side).concat()));
+    let facts = sides
+        .iter()
+        .map(|side| (side.data.name(), subtitle(side.record)));
+    let reports = sides.iter().map(|side| {
+        let run_id = side.record.run.run_id;
+        let query = format!("SELECT bench.report({run_id}, format => 'html')");
+        (format!("report of {}", side.name()), query)
+    });
+    let mut sections = vec![
+        Section {
+            heading: "Result".into(),
+            blocks: answer,
+        },
+        Section {
+            heading: "Runs".into(),
+            blocks: vec![Block::Facts(facts.chain(reports).collect())],
+        },
+    ];
+    let differs = differing(
+        "Options, versions, settings, hardware and sizes that differ",
+        "aspect, name",
+        "aspect NOT IN ('result', 'wait', 'budget')",
+    )?;
+    sections.push(Section {
+        heading: "What differs".into(),
+        blocks: vec![differs.map_or_else(
+            || {
+                Block::Text(
+                    "No option, version, setting, hardware or size that is known differs.".into(),
+                )
+            },
+            Block::Table,
+        )],
+    });
+    let mut add = |heading: &str, charts: &[RunChart], words: Option<Section>| {
+        sections.extend(illustrated(heading, pictures.of(charts), words));
+    };
+    let of_table = |caption: &str, table: Option<crate::Table>| {
+        table.map(|table| Section {
+            heading: caption.into(),
+            blocks: vec![Block::Table(table)],
+        })
+    };
+    add(OVER_TIME, &[RunChart::Tps, RunChart::Latency], None);
+    add("The server at the same time", &OF_SERVER, None);
+    let waits = differing(
+        "Wait events whose shares of the samples differ",
+        "name",
+        "aspect = 'wait'",
+    )?;
+    add("Waits", &[RunChart::Waits], of_table("Waits", waits));
+    let latencies = [RunChart::Distribution, RunChart::Percentiles];
+    add("Latency of the transactions", &latencies, None);
+    let budgets = differing(
+        "Parts of the mean latency",
+        "name AS component",
+        "aspect = 'budget'",
+    )?;
+    let budgets = of_table("Where the time goes", budgets);
+    add("Where the time goes", &[RunChart::TimeBudget], budgets);
+    add("Profile", &[RunChart::FlameGraph], None);
+    Ok(Report {
+        title: format!("R{} against {of}", &name[1..]),
+        state: None,
+        subtitle:
+            "Ratios are those of the first run to the second. Charts begin where the warm-up ends."
+                .into(),
+        sections,
+        footer: format!(
+            "Made by pg_selfbench {} of runs {run_id} and {other_id}. Everything here is in the tables of schema bench.",
+            run.record.run.extension_version
+        ),
+    })
+}
+
+/// Which run is faster by how much, and whether what they varied by explains it.
+fn lead(run: &Side, against: &Side) -> String {
+    let mut sentences: Vec<String> = [run, against].into_iter().filter_map(Side::state).collect();
+    let is_whole = sentences.is_empty();
+    let (name, of) = (run.name(), against.name());
+    let by_latency = [run, against]
+        .iter()
+        .any(|side| side.record.run.rate.is_some());
+    let value = |value: f64| match by_latency {
+        true => format!("{} ms", decimal(value)),
+        false => format!("{} tps", rate(value)),
+    };
+    let figure = match by_latency {
+        true => "mean latency",
+        false => "throughput",
+    };
+    let modes = [run, against].map(|side| side.record.run.mode);
+    let named = |side: &Side| match modes[0] == modes[1] {
+        true => side.name(),
+        false => format!("{} (mode {})", side.name(), side.record.run.mode.name()),
+    };
+    let values = [run, against].map(|side| side.figure(by_latency));
+    let [Some(a), Some(b)] = values else {
+        let without = [run, against].into_iter().zip(values);
+        let names: Vec<String> = without
+            .filter(|(_, value)| value.is_none())
+            .map(|(side, _)| side.name())
+            .collect();
+        sentences.push(format!(
+            "Nothing can be compared: {} has no successful transaction.",
+            names.join(" and ")
+        ));
+        return capital(sentences.join(" "));
+    };
+    let is_same_work = run.record.run.scripts_hash == against.record.run.scripts_hash
+        && run.record.pgio.is_some() == against.record.pgio.is_some();
+    let differs = match (is_same_work, run.record.run.rate == against.record.run.rate) {
+        (false, _) => Some("executed different scripts: their transactions are not the same work"),
+        (true, false) => Some("had different rates: their servers had not the same load"),
+        (true, true) => None,
+    };
+    if let Some(differs) = differs {
+        sentences.push(format!(
+            "The {figure} of {} is {}, that of {} {}. They {differs}. So this does not say which is faster.",
+            named(run),
+            value(a),
+            named(against),
+            value(b)
+        ));
+        return capital(sentences.join(" "));
+    }
+    let ratio = decimal(a / b);
+    sentences.push(format!(
+        "{} has {ratio} times the {figure} of {}: {} against {}.",
+        named(run),
+        named(against),
+        value(a),
+        value(b)
+    ));
+    let parts = [run, against].map(|side| side.parts(by_latency));
+    let comparison = match &parts {
+        [Some(arm), Some(baseline)] if is_whole => Comparison::of_independent(arm, baseline, SEED),
+        _ => None,
+    };
+    sentences.push(match (is_whole, comparison) {
+        (false, _) => "So this does not say which is faster.".into(),
+        (true, Some(comparison)) => capital(noise(&comparison, &name, by_latency)),
+        (true, None) => format!(
+            "Whether noise explains that is not known: {name} or {of} has fewer than {LEAST_INTERVALS} intervals."
+        ),
+    });
+    if is_whole {
+        sentences.push(
+            "Two single runs do not show how much runs differ from each other; bench.compare repeats them in turn."
+                .into(),
+        );
+    }
+    capital(sentences.join(" "))
+}
+
+/// Whether what two runs varied by over time explains their difference.
+fn noise(comparison: &Comparison, name: &str, by_latency: bool) -> String {
+    let faster = match (comparison.difference(), by_latency) {
+        (Difference::NotSeen, _) => None,
+        (Difference::Higher, false) | (Difference::Lower, true) => Some("faster"),
+        (Difference::Lower, false) | (Difference::Higher, true) => Some("slower"),
+    };
+    match (faster, comparison.low, comparison.high) {
+        (Some(faster), Some(low), Some(high)) => format!(
+            "{name} is {faster}: what both varied by over time does not explain the difference; by it, the ratio is {} \
+             (95 %).",
+            verdict::range(low, high)
+        ),
+        _ => "What both varied by over time explains that: no difference can be seen.".into(),
+    }
+}
+
+/// A text with a capital letter.
+fn capital(text: String) -> String {
+    match text.split_at_checked(1) {
+        Some((first, rest)) => first.to_uppercase() + rest,
+        None => text,
+    }
+}
