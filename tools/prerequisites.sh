@@ -109,6 +109,11 @@ packages() {
         install_packages python3-django python3-psycopg2 || say "python3-django could not be installed"
     fi
 
+    # The test of clocks sets that of its server.
+    if [ -n "$(missing libfaketime)" ] && is_offered libfaketime; then
+        install_packages libfaketime || say "libfaketime could not be installed"
+    fi
+
     # The test of connection poolers starts its own; the package starts one that nobody needs.
     if [ -n "$(missing pgbouncer)" ] && is_offered pgbouncer; then
         install_packages pgbouncer || say "pgbouncer could not be installed"

@@ -88,6 +88,11 @@ foreach my $user ($super, 'plain')
 	  foreach sort keys %options;
 }
 
+# A role that loses its rights between scheduling and running.
+$node->safe_psql('postgres', q(CREATE ROLE revoked LOGIN; SELECT bench.grant_to('revoked'); GRANT USAGE ON SCHEMA cron TO revoked));
+like(scheduled('revoked', 'minutes', '* * * * *', '{"sql": "SELECT 1", "transactions": 5}'), qr/^t\|t\|/, 'revoked: a job is scheduled');
+$node->safe_psql('postgres', 'DROP OWNED BY revoked');
+
 # What is wrong is told now.
 my %wrong = (
 	'{"clients": 0}' => qr/22023: invalid value for option "clients": 0/,
@@ -156,6 +161,7 @@ foreach my $how (qw(socket worker))
 }
 is($node->safe_psql('postgres', 'SELECT DISTINCT active, outcome FROM bench.schedules'),
 	'f|not scheduled', 'pg_cron does not have jobs that were removed there');
+roles_ok();
 by_hand_ok();
 renamed_ok();
 dropped_ok();
@@ -212,6 +218,30 @@ SQL
 	is( $node->safe_psql('postgres',
 			"SELECT count(*) > 0 FROM bench.job_runs WHERE job_name = 'run' AND owner = '$super'::regrole"),
 		't', 'its runs stay');
+	return;
+}
+
+# Jobs of roles that had no rights, or were dropped, when pg_cron started them.
+sub roles_ok
+{
+	like($node->safe_psql('postgres', "SELECT string_agg(DISTINCT status || ': ' || return_message, '') FROM cron.job_run_details WHERE username = 'revoked'"),
+		qr/^failed: ERROR: *permission denied for schema bench\s*$/, 'revoked: pg_cron cannot start the job');
+	my $seen = "SELECT owner, outcome, overdue, run_ids FROM bench.schedules WHERE job_name = 'minutes'";
+	my $later = "UPDATE bench.jobs SET scheduled_at = now() - interval '5 min' WHERE job_name = 'minutes'";
+	is($node->safe_psql('postgres', "$later; $seen"), 'revoked|not scheduled|t|', 'revoked: a superuser sees that nothing has run');
+	$node->safe_psql('postgres', "SELECT bench.grant_to('revoked')");
+	is(end_of(start_job('minutes', 'revoked')), 'finished|', 'revoked: with rights again, the job runs');
+	$node->safe_psql('postgres', "DELETE FROM bench.jobs WHERE owner = 'revoked'::regrole");
+
+	$node->safe_psql('postgres', q(CREATE ROLE dropped LOGIN; SELECT bench.grant_to('dropped'); GRANT USAGE ON SCHEMA cron TO dropped));
+	my $owner = $node->safe_psql('postgres', "SELECT 'dropped'::regrole::oid");
+	like(scheduled('dropped', 'minutes', '0 3 * * *', '{"sql": "SELECT 1", "transactions": 5}'), qr/^t\|t\|/, 'dropped: a job is scheduled');
+	$node->safe_psql('postgres', "DROP OWNED BY dropped; DROP ROLE dropped; UPDATE bench.jobs SET schedule = '* * * * *' WHERE owner = $owner; $later");
+	is($node->safe_psql('postgres', $seen), "$owner|not scheduled|t|", 'dropped: a superuser sees that nothing has run');
+	ok($node->safe_psql('postgres', 'SELECT bench.dashboard()') =~ /<html/, 'dropped: the dashboard needs no name');
+	# pg_cron 1.4 does not go on before.
+	$node->safe_psql('postgres', "DELETE FROM bench.jobs WHERE owner = $owner; SELECT cron.unschedule(jobid) FROM cron.job WHERE username = 'dropped'");
+	ok(wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_cron launcher' AND state_change < now() - interval '3 s'"), 'dropped: pg_cron goes on without the job');
 	return;
 }
 
