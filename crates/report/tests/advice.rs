@@ -1230,7 +1230,10 @@ fn stall() -> RunStall {
 
 #[test]
 fn stalls_are_told_with_their_cause() {
-    let report = changed(run(Mode::Spi, SELECT_ONLY), |run| run.clients = 2);
+    let report = changed(run(Mode::Spi, SELECT_ONLY), |run| {
+        run.clients = 2;
+        run.figures.counts.transactions = 20_000;
+    });
     let told = |stalls: &[RunStall]| {
         let evidence = Evidence {
             stalls: stalls.to_vec(),
@@ -1291,6 +1294,7 @@ fn stalls_are_told_with_their_cause() {
             some.clone(),
             RunStall {
                 length_s: 1.0,
+                expected: 290,
                 ..some
             }
         ]),
@@ -1301,10 +1305,44 @@ fn stalls_are_told_with_their_cause() {
     assert_eq!(
         told(&[RunStall {
             length_s: 0.3,
+            expected: 90,
             ..stall()
         }]),
         ""
     );
+}
+
+#[test]
+fn stalls_at_the_same_time_count_once() {
+    let report = changed(run(Mode::Spi, SELECT_ONLY), |run| {
+        run.clients = 2;
+        run.figures.counts.transactions = 9000;
+    });
+    let effect = |stalls: Vec<RunStall>| {
+        let evidence = Evidence {
+            stalls,
+            ..Evidence::default()
+        };
+        let found = advice(&report, &evidence);
+        let of_stalls = found.iter().find(|f| f.finding == "clients were stalled");
+        of_stalls.expect("a stall").effect
+    };
+    let of = |begin_s, length_s, expected| RunStall {
+        begin_s,
+        length_s,
+        expected,
+        ..stall()
+    };
+    let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a}, not {b}");
+    // 1,000 of 10,000 transactions.
+    near(effect(vec![of(5.0, 4.0, 1000)]), 0.1);
+    // Some clients within that time, and for as long again behind it.
+    near(effect(vec![of(5.0, 4.0, 1000), of(6.0, 2.0, 250)]), 0.1);
+    let behind = effect(vec![of(5.0, 4.0, 1000), of(7.0, 4.0, 500)]);
+    near(behind, 1250.0 / 10_250.0);
+    // One after the other.
+    let apart = effect(vec![of(5.0, 4.0, 1000), of(20.0, 4.0, 1000)]);
+    near(apart, 2000.0 / 11_000.0);
 }
 
 #[test]
@@ -1316,6 +1354,7 @@ fn what_explains_most_comes_first() {
     let evidence = Evidence {
         stalls: vec![RunStall {
             length_s: 30.0,
+            expected: 100_000,
             ..stall()
         }],
         run_queue_share: Some(0.9),

@@ -44,8 +44,21 @@ pub struct Stall {
     pub clients: usize,
     /// Transactions that these completed meanwhile.
     pub completed: f64,
-    /// Transactions that they usually complete in that time.
+    /// Transactions that they usually complete in that time: of some clients, each while it was stalled.
     pub expected: f64,
+}
+
+impl Stall {
+    /// Both together, of different clients.
+    fn and(self, other: Stall) -> Stall {
+        Stall {
+            begin_ns: self.begin_ns.min(other.begin_ns),
+            end_ns: self.end_ns.max(other.end_ns),
+            clients: self.clients + other.clients,
+            completed: self.completed + other.completed,
+            expected: self.expected + other.expected,
+        }
+    }
 }
 
 /// Looks at a counter that usually grows.
@@ -159,9 +172,11 @@ pub struct Stalls {
     before: Vec<u64>,
     all: Watch,
     each: Vec<Watch>,
-    /// The stall of some clients that goes on, and how many of them are stalled.
-    some: Option<Stall>,
-    stalled: usize,
+    /// The stall of some clients that goes on: what is stalled now, and what of it has ended.
+    now: Option<Stall>,
+    over: Option<Stall>,
+    /// Most clients that it had at a time.
+    most: usize,
 }
 
 impl Stalls {
@@ -174,8 +189,9 @@ impl Stalls {
             before: vec![0; clients],
             all: Watch::default(),
             each: vec![Watch::default(); each],
-            some: None,
-            stalled: 0,
+            now: None,
+            over: None,
+            most: 0,
         }
     }
 
@@ -196,7 +212,7 @@ impl Stalls {
 
     /// Whether some clients are stalled, also if all are.
     pub fn some_are_stalled(&self) -> bool {
-        self.some.is_some()
+        self.now.is_some()
     }
 
     /// Whether a client is stalled by itself.
@@ -213,8 +229,7 @@ impl Stalls {
         let active = clients.iter().filter(|client| client.is_active).count();
         let mut completed = 0.0;
         let mut ended: Option<Stall> = None;
-        let mut stalled = Stall::default();
-        self.stalled = 0;
+        self.now = None;
         for (i, (client, before)) in clients.iter().zip(&mut self.before).enumerate() {
             let done = client.completed.saturating_sub(*before) as f64;
             *before = client.completed;
@@ -231,22 +246,14 @@ impl Stalls {
                 least_s: LEAST_S[1].max(TIMES[1] * client.usual_s),
                 may_begin,
             });
-            let add = |sum: &mut Stall, one: &Stall| {
-                sum.begin_ns = match sum.clients {
-                    0 => one.begin_ns,
-                    _ => sum.begin_ns.min(one.begin_ns),
-                };
-                sum.end_ns = sum.end_ns.max(one.end_ns);
-                sum.clients += 1;
-                sum.completed += one.completed;
-                sum.expected += one.expected;
+            let add = |sum: &mut Option<Stall>, one: Stall| {
+                *sum = Some(sum.map_or(one, |sum| sum.and(one)));
             };
-            if watch.is_stalled {
-                self.stalled += 1;
-                watch.slow.iter().for_each(|slow| add(&mut stalled, slow));
+            if let Some(slow) = watch.slow.filter(|_| watch.is_stalled) {
+                add(&mut self.now, slow);
             }
             if let Some(one) = one {
-                add(ended.get_or_insert_default(), &one);
+                add(&mut ended, one);
             }
         }
         let usual_s = busy().map(|client| client.usual_s).fold(0.0, f64::max);
@@ -263,30 +270,27 @@ impl Stalls {
             clients: active.max(1),
             ..stall
         });
-        [all, self.some(stalled, ended)]
+        [all, self.some(ended)]
     }
 
     /// The stall of some clients, from the first one's begin to the last one's end, if it has ended.
-    fn some(&mut self, stalled: Stall, ended: Option<Stall>) -> Option<Stall> {
-        if self.stalled > 0 {
-            let before = self.some.unwrap_or(stalled);
-            let most = if stalled.clients >= before.clients {
-                stalled
-            } else {
-                before
-            };
-            self.some = Some(Stall {
-                begin_ns: before.begin_ns.min(stalled.begin_ns),
-                end_ns: stalled.end_ns,
-                ..most
-            });
-            return None;
+    fn some(&mut self, ended: Option<Stall>) -> Option<Stall> {
+        let clients = |stall: Option<Stall>| stall.map_or(0, |stall| stall.clients);
+        self.most = self.most.max(clients(self.now)).max(clients(ended));
+        self.over = [self.over, ended].into_iter().flatten().reduce(Stall::and);
+        match self.now {
+            Some(_) => None,
+            None => self.take_some(),
         }
-        let mut some = self.some.take().or(ended)?;
-        if let Some(ended) = ended {
-            some.end_ns = some.end_ns.max(ended.end_ns);
-        }
-        Some(some)
+    }
+
+    /// All of the stall of some clients.
+    fn take_some(&mut self) -> Option<Stall> {
+        let clients = std::mem::take(&mut self.most);
+        let parts = [self.over.take(), self.now.take()].into_iter().flatten();
+        parts
+            .reduce(Stall::and)
+            .map(|stall| Stall { clients, ..stall })
     }
 
     /// Ends what goes on, at the clock reading `now_ns`.
@@ -299,7 +303,7 @@ impl Stalls {
         let clients = self.before.len();
         [
             all.map(|stall| until(Stall { clients, ..stall })),
-            self.some.take().map(until),
+            self.take_some().map(until),
         ]
     }
 }
@@ -403,6 +407,23 @@ mod tests {
         });
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!((found[0].clients, seconds(&found[0])), (2, (5.0, 10.0)));
+    }
+
+    #[test]
+    fn each_client_counts_while_it_is_stalled() {
+        // One after the other, which overlap for a second.
+        let found = stalls(4, 400, |look, client| {
+            let is_stalled = match client {
+                0 => (100..200).contains(&look),
+                1 => (180..280).contains(&look),
+                _ => false,
+            };
+            Some(if is_stalled { 0 } else { 50 })
+        });
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].clients, seconds(&found[0])), (2, (5.0, 14.0)));
+        // 1000 a second, each for five seconds.
+        assert!((found[0].expected - 10_000.0).abs() < 1.0, "{found:?}");
     }
 
     #[test]

@@ -6,23 +6,45 @@ use selfbench_model::{Run, RunStall};
 
 /// Name of the finding.
 pub(super) const FINDING: &str = "clients were stalled";
-/// Shorter stalls of all clients together, in seconds,
+/// Stalls that cost less of the run, in seconds,
 const LEAST_S: f64 = 0.5;
-/// and a smaller fraction of their time, are worth a note.
+/// or a smaller fraction of its transactions, are worth a note.
 const LEAST_SHARE: f64 = 0.02;
 /// Characters of a statement or a name that are shown.
 const STATEMENT: usize = 72;
 
-/// The stalls of a run, the one that took most of the clients' time first.
-pub(super) fn finding(run: &Run, stalls: &[RunStall]) -> Option<Finding> {
-    let lost_s = |stall: &RunStall| {
-        let done = stall.transactions as f64 / stall.expected.max(1) as f64;
-        stall.length_s * f64::from(stall.clients) * (1.0 - done).clamp(0.0, 1.0)
-    };
-    let longest = stalls
+/// Transactions that a stall cost.
+fn lost(stall: &RunStall) -> f64 {
+    stall.expected.saturating_sub(stall.transactions).max(0) as f64
+}
+
+/// Transactions that all stalls cost. At a time at which several go on, the one that costs most counts: what some
+/// clients lost is part of what all lost.
+fn lost_by_all(stalls: &[RunStall]) -> f64 {
+    let end = |stall: &RunStall| stall.begin_s + stall.length_s;
+    let mut moments: Vec<f64> = stalls
         .iter()
-        .max_by(|a, b| lost_s(a).total_cmp(&lost_s(b)))?;
-    let mut evidence = sentence(run, longest);
+        .flat_map(|stall| [stall.begin_s, end(stall)])
+        .collect();
+    moments.sort_by(f64::total_cmp);
+    let between = moments.windows(2).map(|ends| {
+        let goes_on = |stall: &&RunStall| stall.begin_s <= ends[0] && ends[1] <= end(stall);
+        let per_second = stalls
+            .iter()
+            .filter(goes_on)
+            .map(|stall| lost(stall) / stall.length_s);
+        (ends[1] - ends[0])
+            * per_second
+                .filter(|lost| lost.is_finite())
+                .fold(0.0, f64::max)
+    });
+    between.sum()
+}
+
+/// The stalls of a run, the one that cost most first.
+pub(super) fn finding(run: &Run, stalls: &[RunStall]) -> Option<Finding> {
+    let first = stalls.iter().max_by(|a, b| lost(a).total_cmp(&lost(b)))?;
+    let mut evidence = sentence(run, first);
     if stalls.len() > 1 {
         let seconds: f64 = stalls.iter().map(|stall| stall.length_s).sum();
         evidence += &format!(
@@ -30,18 +52,17 @@ pub(super) fn finding(run: &Run, stalls: &[RunStall]) -> Option<Finding> {
             counted(stalls.len(), "stall")
         );
     }
-    let clients_s = f64::from(run.clients) * run.seconds?;
-    let (seconds, share) = stalls.iter().fold((0.0, 0.0), |(seconds, share), stall| {
-        let of_all = lost_s(stall) / f64::from(run.clients.max(1));
-        (seconds + of_all, share + lost_s(stall) / clients_s)
-    });
+    let counts = &run.figures.counts;
+    let lost = lost_by_all(stalls);
+    let share = lost / (lost + (counts.transactions + counts.failed()) as f64).max(1.0);
+    let seconds = share * run.seconds?;
     let of = match seconds >= LEAST_S && share >= LEAST_SHARE {
         true => Finding::warning,
         false => Finding::note,
     };
     let remedy = "bench.run_stalls has all of them, what their sessions waited for, and who held it, to members of \
                   pg_read_all_stats also by name.";
-    Some(of(FINDING, evidence, remedy).explains(share.min(1.0)))
+    Some(of(FINDING, evidence, remedy).explains(share))
 }
 
 /// A stall in words.
