@@ -194,7 +194,8 @@ FROM unnest('{simple,extended,prepared}'::text[]) p,
      LATERAL bench.run(sql => E'\\set a random(1, 9)\nSELECT :a;\nSELECT :a + 1', mode => 'spi', clients => 2, transactions => 5, protocol => p);
 SELECT r.sql, s.name, s.description, s.body, s.transactions
 FROM bench.runs r JOIN bench.run_scripts s USING (run_id) ORDER BY run_id DESC LIMIT 1;
-SELECT split_part((SELECT string_agg(line, E'\n') FROM bench.report(run_id) line), E'\n', 2) AS report FROM bench.run(sql => E'SELECT\n' || repeat('1 + ', 40) || '1', transactions => 1);
+SELECT line AS report FROM bench.run(sql => E'SELECT\n' || repeat('1 + ', 40) || '1', transactions => 1), bench.report(run_id) line
+ WHERE line LIKE 'transaction type%';
 SELECT * FROM bench.run('select-only', sql => 'SELECT 1');
 SELECT * FROM bench.run(sql => '');
 SELECT * FROM bench.run(sql => E'SELECT 1;\n\\set a random(1');

@@ -107,16 +107,7 @@ fn plot(call: Call<'_>) -> String {
         let width = argument("width", width)?;
         let width = in_range("width", width, *WIDTHS.start(), *WIDTHS.end())?;
         let data = series::load(&run, &[Source::Intervals, Source::Server], None, None)?;
-        let series = data.figure(figure).cloned().unwrap_or_default();
-        let title = format!("{} of run {}", figure.name(), run.run_id);
-        let lines = text::plot(
-            &title,
-            data.time,
-            figure.unit(),
-            &series,
-            width as usize,
-            glyphs()?,
-        );
+        let lines = data.plot(figure).lines(width as usize, glyphs()?);
         Ok(lines.join("\n"))
     })()
     .or_raise_in(&call)

@@ -29,7 +29,7 @@ fn dashboard(inline: Option<i32>) -> String {
         for run in page.runs.iter().take(inline as usize) {
             // Meanwhile, it may have been deleted.
             if let Some(record) = load(run.run_id)? {
-                page.reports.push(report_of(&record)?);
+                page.reports.push((run.run_id, report_of(&record)?));
             }
         }
         Ok(page.html())

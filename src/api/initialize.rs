@@ -1,6 +1,6 @@
 //! `bench.initialize`, also for workloads, and `bench.initialize_pgio`.
 
-use super::warnings::notice;
+use super::warnings::{notice, tell};
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::backend::transaction;
@@ -238,7 +238,7 @@ fn perform(job: &Job, mut notifier: Notifier, horizon: &Horizon) -> Result<Vec<(
         return Err(Error::Limit("the loader skipped a step".into()));
     }
     let steps: Vec<(InitializeStep, f64)> = notifier.steps.iter().copied().zip(seconds).collect();
-    pgrx::notice!("{}", closing_line(&steps, notifier.telling.in_pgbench));
+    notifier.show(&closing_line(&steps, notifier.telling.in_pgbench));
     Ok(steps
         .into_iter()
         .map(|(step, seconds)| (step.name(false).to_owned(), readable("seconds", seconds)))
@@ -261,6 +261,14 @@ struct Notifier {
 }
 
 impl Notifier {
+    /// Shows the caller a line: that of pgbench as it is.
+    fn show(&self, line: &str) {
+        match self.telling.in_pgbench {
+            true => pgrx::notice!("{line}"),
+            false => tell(line),
+        }
+    }
+
     fn tick(&mut self, segment: &Segment) {
         let header = segment.header();
         let now = clock::now_ns();
@@ -268,7 +276,7 @@ impl Notifier {
         let current = header.step.load(Acquire) as usize;
         // The loader sends all of its messages before the first step.
         for messages in segment.all_messages() {
-            messages.read(|line| pgrx::notice!("{line}"));
+            messages.read(|line| self.show(line));
         }
         while self.announced < current {
             let begun = header.step_ns.load(Relaxed);

@@ -111,7 +111,7 @@ fn perform(wanted: &Run, horizon: &Horizon) -> Result<Vec<String>> {
     let progress = Progress {
         every_us: wanted.progress_s.map(|s| i64::from(s) * 1_000_000),
         timestamp: wanted.progress_timestamp,
-        vacuum: true,
+        in_pgbench: true,
     };
     if wanted.debug && wanted.mode == Mode::Libpq {
         tell_connection(wanted, &spec);

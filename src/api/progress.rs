@@ -1,5 +1,6 @@
 //! Notices to the caller while it waits for a run: messages of clients and progress lines.
 
+use super::warnings;
 use crate::clock;
 use crate::error::Result;
 use crate::run::{PgioSpec, RunOptions, RunSpec, Vacuum};
@@ -19,8 +20,8 @@ pub(super) struct Progress {
     pub every_us: Option<i64>,
     /// Whether it shows the clock time instead of the time since the start.
     pub timestamp: bool,
-    /// Whether to announce the vacuum before the run even without progress lines.
-    pub vacuum: bool,
+    /// Whether lines are those of pgbench, which also announces the vacuum before the run without progress lines.
+    pub in_pgbench: bool,
 }
 
 impl Progress {
@@ -45,6 +46,7 @@ pub(super) struct Ticker {
     every_ns: Option<u64>,
     /// Whether lines show the clock time.
     timestamp: bool,
+    in_pgbench: bool,
     options: ProgressOptions,
     last_ns: u64,
     tally: Tally,
@@ -70,7 +72,8 @@ impl Ticker {
             },
             last_ns: 0,
             tally: Tally::default(),
-            vacuum: (progress.vacuum || progress.every_us.is_some())
+            in_pgbench: progress.in_pgbench,
+            vacuum: (progress.in_pgbench || progress.every_us.is_some())
                 .then_some(spec.vacuum())
                 .filter(|_| spec.vacuums())
                 // A standby has nothing to vacuum.
@@ -190,7 +193,10 @@ impl Ticker {
             &tally.minus(&self.tally),
             self.options,
         );
-        pgrx::notice!("{line}");
+        match self.in_pgbench {
+            true => show(&line),
+            false => warnings::tell(&line),
+        }
         self.tally = tally;
     }
 }

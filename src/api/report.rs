@@ -18,7 +18,8 @@ use pgrx::prelude::*;
 use selfbench_chart::text::Glyphs;
 use selfbench_model::RunRecord;
 use selfbench_page::{
-    MAX_ROWS, Report, Rows, Side, Source, label_report, pair_report, run_report, set_report,
+    MAX_ROWS, Report, Rows, Side, Source, fitting, label_report, pair_report, run_lead, run_report,
+    set_report,
 };
 
 /// Format of a report.
@@ -45,11 +46,15 @@ impl Format {
 fn written(report: &Report, format: Format) -> Result<String> {
     let text = match format {
         Format::Html => return Ok(report.html()),
-        Format::Markdown => match glyphs()? {
-            Glyphs::Unicode => report.markdown(),
-            // Not every encoding has a micro sign.
-            Glyphs::Ascii => report.markdown().replace("\u{b5}s", "us"),
-        },
+        Format::Markdown => {
+            let glyphs = glyphs()?;
+            let text = report.markdown(glyphs);
+            match glyphs {
+                Glyphs::Unicode => text,
+                // Not every encoding has a micro sign.
+                Glyphs::Ascii => text.replace("\u{b5}s", "us"),
+            }
+        }
         Format::Text | Format::Json => report.text(),
     };
     Ok(storable(&text).into_owned())
@@ -187,12 +192,12 @@ fn of_label(label: &str, format: Format) -> Result<String> {
 fn text_of(record: &RunRecord) -> Result<String> {
     let run_id = record.run.run_id;
     let evidence = load_evidence(run_id, &SeenWaits::load(run_id)?)?;
-    let mut text = selfbench_report::text(record, &evidence);
-    if let Some(course) = course_of(run_id)? {
-        text.push_str(&course);
-        text.push('\n');
-    }
-    Ok(selfbench_markup::lines(&text).into_owned())
+    let lead = run_lead(record, &evidence);
+    let mut text = format!("{lead}\n\n{}", selfbench_report::text(record, &evidence));
+    text.extend(course_of(run_id)?);
+    let lines = selfbench_markup::lines(&text);
+    let lines: Vec<String> = lines.lines().flat_map(fitting).collect();
+    Ok(lines.join("\n") + "\n")
 }
 
 /// The document of a run, with the caller's rights.

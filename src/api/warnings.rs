@@ -14,6 +14,7 @@ use crate::shared::Segment;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use selfbench_model::{Run, RunRecord, RunState};
+use selfbench_page::fitting_behind;
 use selfbench_report::{
     Bottleneck, Setup, Severity, advice, bottleneck, counted, is_measurement, known_before,
     missed_rate, percentage, remedy_of_small_pool, stalled_clients,
@@ -49,6 +50,12 @@ fn is_news(text: &str) -> bool {
         told.as_mut()
             .is_none_or(|told| told.insert(text.to_owned()))
     })
+}
+
+/// Tells the caller a line that may be long, in lines that fit a terminal.
+pub(super) fn tell(line: &str) {
+    let lines = fitting_behind("NOTICE:  ", line);
+    pgrx::notice!("{}", lines.join("\n"));
 }
 
 pub(super) fn notice(message: &str, detail: &str, hint: &str) {

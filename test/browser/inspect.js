@@ -70,8 +70,8 @@ function markupOf(page) {
     faults.push(...ids.filter((id, i) => ids.indexOf(id) < i).map((id) => `markup: another element has the id ${id}`));
     for (const element of document.querySelectorAll('*')) {
       for (const { name, value } of element.attributes) {
-        // The list of contents leads to parts of the page.
-        const isWithin = name === 'href' && /^#part-[0-9]+$/.test(value);
+        // Lists of contents, and runs, lead to parts of the page.
+        const isWithin = name === 'href' && /^#[a-z]+(-[0-9]+)?$/.test(value);
         if (/^on|^(src|srcdoc|srcset|action|formaction)$|href$/.test(name) && !isWithin) faults.push(`markup: ${name} of ${element.localName}`);
       }
     }

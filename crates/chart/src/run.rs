@@ -7,6 +7,7 @@ use crate::flame::flame;
 use crate::heat::{HeatMap, heat};
 use crate::number::{Unit, figure, thousands};
 use crate::series::{Point, Range, Series, Span, SpanKind, TimeAxis, added_up};
+use crate::text::Plot;
 use crate::timeline::{lines, stack};
 
 /// Data of a run, reduced to what can be drawn.
@@ -71,6 +72,17 @@ impl RunData {
             });
         }
         self
+    }
+
+    /// A figure over time as a plot.
+    pub fn plot(&self, figure: RunFigure) -> Plot {
+        Plot {
+            title: format!("{} of run {}", figure.name(), self.run_id),
+            time: self.time,
+            unit: figure.unit(),
+            series: self.figure(figure).cloned().unwrap_or_default(),
+            spans: self.spans.clone(),
+        }
     }
 
     /// A figure over time, if it is known.
@@ -274,6 +286,22 @@ impl RunChart {
         self.figures().iter().filter_map(named).collect()
     }
 
+    /// The figure over time that tells most, of those that its finding is about.
+    pub fn told(self, data: &RunData) -> Option<RunFigure> {
+        use RunFigure::*;
+        let figures: &[RunFigure] = match self {
+            RunChart::Tps => &[Tps],
+            RunChart::Latency => &[LatencyP99],
+            RunChart::Wal => &[Wal],
+            RunChart::Blocks => &[BlocksRead],
+            RunChart::Cpu => &[CpuRun, CpuUser],
+            RunChart::Device => &[DeviceWrite],
+            _ => &[],
+        };
+        let known = |figure: &&RunFigure| data.figure(**figure).is_some();
+        figures.iter().find(known).copied()
+    }
+
     /// The figures that it shows over time.
     pub fn figures(self) -> &'static [RunFigure] {
         use RunFigure::*;
@@ -418,11 +446,18 @@ impl RunChart {
                 })
             }
             RunChart::Waits => most_waits(data),
-            RunChart::Wal => mean_course(data, RunFigure::Wal, "WAL"),
-            RunChart::Blocks => mean_course(data, RunFigure::BlocksRead, "blocks read"),
-            RunChart::Cpu => mean_course(data, RunFigure::CpuRun, "processes of the run")
-                .or_else(|| mean_course(data, RunFigure::CpuUser, "user time")),
-            RunChart::Device => mean_course(data, RunFigure::DeviceWrite, "writes"),
+            RunChart::Wal | RunChart::Blocks | RunChart::Cpu | RunChart::Device => {
+                self.told(data).and_then(|figure| {
+                    let name = match figure {
+                        RunFigure::Wal => "WAL",
+                        RunFigure::BlocksRead => "blocks read",
+                        RunFigure::CpuRun => "processes of the run",
+                        RunFigure::CpuUser => "user time",
+                        _ => "writes",
+                    };
+                    mean_course(data, figure, name)
+                })
+            }
             RunChart::Heatmap | RunChart::Distribution | RunChart::Percentiles => spread(data),
             RunChart::Statements => longest(data),
             RunChart::TimeBudget => largest(data),
@@ -641,5 +676,65 @@ mod tests {
             "The 99th percentile: 16.3 ms of all, from 0 ms at 9.95 s to 1,100 ms at 4.95 s. \
              The longest transaction took 1,100 ms, at 4.95 s."
         );
+    }
+
+    /// Figures with the same value all the time.
+    fn flat(values: &[(RunFigure, f64)]) -> RunData {
+        let series = |(figure, value): &(RunFigure, f64)| Series {
+            name: figure.name().to_owned(),
+            points: vec![
+                point(0.0, 1.0, [Some(*value); 3]),
+                point(1.0, 2.0, [Some(*value); 3]),
+            ],
+        };
+        RunData {
+            time: TimeAxis { from: 0.0, to: 2.0 },
+            figures: values.iter().map(series).collect(),
+            ..RunData::default()
+        }
+    }
+
+    #[test]
+    fn series_that_are_far_from_each_other_have_a_log_axis() {
+        let is_log = |failed: f64| {
+            let data = flat(&[(RunFigure::Tps, 1000.0), (RunFigure::Failed, failed)]);
+            RunChart::Tps.draw(&[&data]).alone().contains("log scale")
+        };
+        assert!(is_log(99.0) && !is_log(101.0) && !is_log(0.0));
+        let data = flat(&[(RunFigure::DeviceRead, 1.0), (RunFigure::DeviceWrite, 11.0)]);
+        assert!(
+            RunChart::Device
+                .draw(&[&data])
+                .alone()
+                .contains("log scale")
+        );
+    }
+
+    #[test]
+    fn lag_retries_and_failures_are_drawn() {
+        use RunFigure::*;
+        let names = |chart: RunChart, values: &[(RunFigure, f64)]| {
+            let series = chart.series(&[&flat(values)]).into_iter();
+            series
+                .map(|series| series.name)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let counts = |count| [Tps, Failed, Skipped, Retried].map(|figure| (figure, count));
+        assert_eq!(
+            names(RunChart::Tps, &counts(1.0)),
+            "successful, failed, skipped, retried"
+        );
+        assert_eq!(names(RunChart::Tps, &counts(0.0)), "successful");
+        assert_eq!(
+            names(RunChart::Latency, &[(LatencyP50, 1.0), (Lag, 0.5)]),
+            "p50, mean schedule lag"
+        );
+        let cpus = [CpuRun, CpuOther, CpuUser, CpuSystem, CpuIowait].map(|figure| (figure, 0.1));
+        assert_eq!(
+            names(RunChart::Cpu, &cpus),
+            "the run, other processes, I/O wait"
+        );
+        assert_eq!(names(RunChart::Cpu, &cpus[2..]), "user, system, I/O wait");
     }
 }

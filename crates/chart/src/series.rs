@@ -175,6 +175,15 @@ impl SpanKind {
         }
     }
 
+    /// Name that fits the margin of a plot.
+    pub(crate) fn short(self) -> &'static str {
+        match self {
+            SpanKind::Checkpoint => "ckpt",
+            SpanKind::Autovacuum => "autovac",
+            _ => self.name(),
+        }
+    }
+
     pub(crate) fn class(self) -> &'static str {
         match self {
             SpanKind::WarmUp => "warm",

@@ -16,11 +16,24 @@ const HEIGHT: f64 = 260.0;
 /// Height of the strip that marks the spans of one kind.
 pub(crate) const STRIP: f64 = 5.0;
 
-/// Largest ratio of the highest value to the lowest on a linear axis.
+/// Largest ratio of the highest value to the lowest on a linear axis,
 const LINEAR_RATIO: f64 = 50.0;
+/// and of the means of two series.
+const SERIES_RATIO: f64 = 10.0;
+
+/// Whether a series would be flat beside another one.
+fn are_far(series: &[Series]) -> bool {
+    let means = series.iter().filter_map(Series::mean);
+    let (low, high) = means
+        .filter(|mean| *mean > 0.0)
+        .fold((f64::INFINITY, 0.0_f64), |(low, high), mean| {
+            (low.min(mean), high.max(mean))
+        });
+    high > SERIES_RATIO * low
+}
 
 /// Lines over time. Where a point is a range, the line is its mean, on an area from the lowest to the
-/// highest. With `may_be_log`, the axis is a log one if the values are far from each other.
+/// highest. The axis is a log one if series are far from each other; with `may_be_log`, also if their values are.
 pub fn lines(
     about: &About,
     time: TimeAxis,
@@ -37,9 +50,10 @@ pub fn lines(
     if values.is_empty() {
         return Chart::empty(about);
     }
-    let scale = match may_be_log {
-        true => Scale::fitting(&values, LINEAR_RATIO),
-        false => Scale::from_zero(values),
+    let scale = match (are_far(series), may_be_log) {
+        (true, _) => Scale::fitting(&values, 1.0),
+        (false, true) => Scale::fitting(&values, LINEAR_RATIO),
+        (false, false) => Scale::from_zero(values),
     };
     let names: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
     let colors = colors(&names);

@@ -155,17 +155,82 @@ fn charts_of_fixed_data() {
     }
 }
 
+/// The lines of a plot.
+fn plot(
+    title: &str,
+    time: TimeAxis,
+    unit: Unit,
+    series: &Series,
+    spans: &[Span],
+    width: usize,
+    glyphs: text::Glyphs,
+) -> Vec<String> {
+    let plot = text::Plot {
+        title: title.to_owned(),
+        time,
+        unit,
+        series: series.clone(),
+        spans: spans.to_vec(),
+    };
+    plot.lines(width, glyphs)
+}
+
+#[test]
+fn ticks_of_a_plot_are_even() {
+    for highest in [1.0, 2.1, 3.0, 4.4, 5.1, 7.0, 9.9] {
+        let values = wave("", 60, highest);
+        let lines = plot(
+            "",
+            time(60.0),
+            Unit::Count(""),
+            &values,
+            &[],
+            80,
+            text::Glyphs::Ascii,
+        );
+        let rows = lines
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| line.get(8..9) == Some("+"));
+        let at: Vec<usize> = rows.map(|(row, _)| row).collect();
+        let gaps: Vec<usize> = at.windows(2).map(|rows| rows[1] - rows[0]).collect();
+        // The last one is that of the axis.
+        let of_ticks = &gaps[..gaps.len() - 1];
+        assert!(
+            of_ticks.iter().all(|gap| *gap == of_ticks[0]),
+            "{}",
+            lines.join("\n")
+        );
+    }
+}
+
 #[test]
 fn text_of_fixed_data() {
     let mut text = String::new();
     for glyphs in [text::Glyphs::Unicode, text::Glyphs::Ascii] {
         let tps = Unit::Count("transactions/s");
-        let lines = text::plot("tps", time(60.0), tps, &wave("", 60, 8000.0), 80, glyphs);
+        let lines = plot(
+            "tps",
+            time(60.0),
+            tps,
+            &wave("", 60, 8000.0),
+            &spans(),
+            80,
+            glyphs,
+        );
         text += &(lines.join("\n") + "\n");
         text += &(text::line(&wave("", 60, 8000.0), 40, glyphs) + "\n");
         let short = wave("", 60, 0.4);
-        let lines =
-            text::plot("p99", time(60.0), Unit::Milliseconds, &short, 40, glyphs).join("\n");
+        let lines = plot(
+            "p99",
+            time(60.0),
+            Unit::Milliseconds,
+            &short,
+            &[],
+            40,
+            glyphs,
+        )
+        .join("\n");
         assert_eq!(lines.is_ascii(), glyphs == text::Glyphs::Ascii, "{lines}");
     }
     check("plots.txt", &text);
@@ -249,7 +314,7 @@ fn odd_data() {
         }
         for glyphs in [text::Glyphs::Unicode, text::Glyphs::Ascii] {
             for width in [0, 30, 1000] {
-                text::plot("odd", sixty, unit, series, width, glyphs);
+                plot("odd", sixty, unit, series, &[], width, glyphs);
                 text::line(series, width, glyphs);
             }
         }
@@ -390,11 +455,12 @@ fn a_day_keeps_its_spikes() {
     assert!(chart.contains("time, h"));
     assert!(chart.contains("500"), "the axis reaches the spike");
     assert!(chart.len() < 60_000, "{} bytes", chart.len());
-    let text = text::plot(
+    let text = plot(
         "Day",
         time(86400.0),
         Unit::Milliseconds,
         &day,
+        &[],
         80,
         text::Glyphs::Unicode,
     );

@@ -45,6 +45,7 @@ fn section(number: usize) -> Section {
             chart,
             table: None,
             query: String::new(),
+            plot: None,
         })
     };
     Section {

@@ -3,6 +3,7 @@
 
 use selfbench_chart::Chart;
 use selfbench_chart::number::thousands;
+use selfbench_chart::text::Plot;
 use selfbench_report::counted;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -222,6 +223,20 @@ pub struct Picture {
     pub table: Option<Table>,
     /// A query that returns the chart as SVG; may be empty.
     pub query: String,
+    /// What it tells over time, for text.
+    pub plot: Option<Box<Plot>>,
+}
+
+impl Picture {
+    /// One that a table tells.
+    pub(crate) fn of(chart: Chart, table: Option<Table>) -> Picture {
+        Picture {
+            chart,
+            table,
+            query: String::new(),
+            plot: None,
+        }
+    }
 }
 
 /// A value as it is printed; figures keep at least four digits, those in columns of shares are percents.

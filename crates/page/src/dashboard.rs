@@ -11,6 +11,7 @@ use maud::{Markup, html};
 use selfbench_markup::{Constant, constant};
 use selfbench_report::counted;
 use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use course::{Course, Figure};
 
@@ -28,8 +29,8 @@ pub struct Dashboard {
     pub runs: Vec<Run>,
     /// The newest sets, newest first.
     pub sets: Vec<Set>,
-    /// Reports that are part of the page.
-    pub reports: Vec<Report>,
+    /// Reports of runs that are part of the page.
+    pub reports: Vec<(i64, Report)>,
 }
 
 /// Role, server and time of the page.
@@ -118,7 +119,8 @@ impl Dashboard {
     pub fn html(&self) -> String {
         let origin = &self.origin;
         let query = "psql -XAtc \"SELECT bench.dashboard()\" > dashboard.html";
-        let of_reports = self.reports.iter().find_map(Report::script);
+        let of_reports = self.reports.iter().find_map(|(_, report)| report.script());
+        let inline = Inline::of(self);
         let scripts: Vec<Constant> = [SCRIPT].into_iter().chain(of_reports).collect();
         Document {
             title: "Benchmark runs",
@@ -140,11 +142,23 @@ impl Dashboard {
                 }
             },
             main: html! {
+                nav.contents aria-label="Contents" {
+                    @for (id, heading) in PARTS {
+                        @if id != "reports" || !self.reports.is_empty() {
+                            a href={ "#" (id) } { (heading) }
+                        }
+                    }
+                }
                 (slower(&self.courses))
-                (labels(&self.courses))
-                (self.set_list())
-                (self.run_list())
-                (self.report_list())
+                (labels(&self.courses, &inline.labels))
+                (self.set_list(&inline.sets))
+                (self.run_list(&inline.runs))
+                @if !self.reports.is_empty() {
+                    section aria-labelledby="reports" {
+                        h2 id="reports" { "Reports" }
+                        (inline.reports)
+                    }
+                }
             },
             footer: html! {
                 p {
@@ -157,7 +171,7 @@ impl Dashboard {
         .render()
     }
 
-    fn set_list(&self) -> Markup {
+    fn set_list(&self, linked: &BTreeSet<i64>) -> Markup {
         let heads = [
             ("Set", true),
             ("Kind", false),
@@ -175,7 +189,7 @@ impl Dashboard {
             &heads,
             html! {
                 @for set in &self.sets {
-                    tr {
+                    tr id=[linked.contains(&set.set_id).then(|| of_set(set.set_id))] {
                         td.number { (set.set_id) }
                         td { (set.kind) }
                         (text_cell(set.label.as_deref().unwrap_or("-")))
@@ -193,7 +207,7 @@ impl Dashboard {
         )
     }
 
-    fn run_list(&self) -> Markup {
+    fn run_list(&self, links: &BTreeMap<i64, String>) -> Markup {
         let heads = [
             ("Run", true),
             ("Label", false),
@@ -216,7 +230,12 @@ impl Dashboard {
             html! {
                 @for run in &self.runs {
                     tr {
-                        td.number { (run.run_id) }
+                        td.number {
+                            @match links.get(&run.run_id) {
+                                Some(id) => a href={ "#" (id) } { (run.run_id) },
+                                None => (run.run_id),
+                            }
+                        }
                         (text_cell(run.label.as_deref().unwrap_or("-")))
                         (text_cell(&run.of_set()))
                         td { (state(&run.state)) }
@@ -234,18 +253,6 @@ impl Dashboard {
         )
     }
 
-    fn report_list(&self) -> Markup {
-        let mut ids = Ids::default();
-        html! {
-            @if !self.reports.is_empty() {
-                section aria-labelledby="reports" {
-                    h2 id="reports" { "Reports" }
-                    @for report in &self.reports { (report.folded(&mut ids)) }
-                }
-            }
-        }
-    }
-
     /// Says how much of a list is shown, if not all.
     fn cut(&self, what: &str, shown: usize, all: u64) -> String {
         match all > shown as u64 {
@@ -256,6 +263,62 @@ impl Dashboard {
             ),
             false => String::new(),
         }
+    }
+}
+
+/// The parts of the page: their ids and headings.
+const PARTS: [(&str, &str); 5] = [
+    ("slower", "Slower than before"),
+    ("labels", "Labels"),
+    ("sets", "Sets"),
+    ("runs", "Runs"),
+    ("reports", "Reports"),
+];
+
+/// The id of the row of a set.
+fn of_set(set_id: i64) -> String {
+    format!("set-{set_id}")
+}
+
+/// The reports in the page, and what links lead to and from them.
+#[derive(Default)]
+struct Inline {
+    reports: Markup,
+    /// The id of the report of each run.
+    runs: BTreeMap<i64, String>,
+    /// Sets of these runs.
+    sets: BTreeSet<i64>,
+    /// The id of the row of each label.
+    labels: BTreeMap<String, String>,
+}
+
+impl Inline {
+    fn of(page: &Dashboard) -> Inline {
+        let mut inline = Inline::default();
+        let mut ids = Ids::default();
+        let mut reports = Vec::new();
+        for (run_id, report) in &page.reports {
+            let run = page.runs.iter().find(|run| run.run_id == *run_id);
+            let mut links = Vec::new();
+            let set = run.and_then(|run| run.set_id);
+            if let Some(set_id) = set.filter(|id| page.sets.iter().any(|set| set.set_id == *id)) {
+                inline.sets.insert(set_id);
+                links.push((format!("Set {set_id}"), of_set(set_id)));
+            }
+            let label = run.and_then(|run| run.label.as_ref());
+            if let Some(label) =
+                label.filter(|label| page.courses.iter().any(|of| of.label == **label))
+            {
+                let next = format!("label-{}", inline.labels.len() + 1);
+                let id = inline.labels.entry(label.clone()).or_insert(next);
+                links.push((format!("Label {label}"), id.clone()));
+            }
+            let (markup, id) = report.folded(&mut ids, &links);
+            inline.runs.insert(*run_id, id);
+            reports.push(markup);
+        }
+        inline.reports = html! { @for report in &reports { (report) } };
+        inline
     }
 }
 
@@ -504,19 +567,45 @@ mod tests {
     }
 
     #[test]
+    fn runs_and_their_reports_lead_to_each_other() {
+        let of_set = Run {
+            set_id: Some(7),
+            ..run(2, "nightly")
+        };
+        let mut page = dashboard(vec![of_set, run(1, "other")]);
+        page.courses = vec![course("ok", 1.0, 1.0), course("ok", 2.0, 2.0)];
+        page.sets = vec![Set {
+            set_id: 7,
+            ..Set::default()
+        }];
+        assert!(!page.html().contains("href=\"#reports\""));
+        page.reports = vec![(2, Report::default())];
+        let html = page.html();
+        for part in [
+            "<td class=\"number\"><a href=\"#part-2\">2</a></td>",
+            "<td class=\"number\">1</td>",
+            "<p class=\"muted\" id=\"part-2\"> <a href=\"#set-7\">Set 7</a> <a href=\"#label-1\">Label nightly</a></p>",
+            "<tr id=\"set-7\">",
+            "<a href=\"#reports\">Reports</a>",
+        ] {
+            assert!(html.contains(part), "{part}");
+        }
+        assert_eq!(html.matches("id=\"label-1\"").count(), 1);
+    }
+
+    #[test]
     fn reports_bring_their_script_once() {
         let mut page = dashboard(vec![run(1, "a")]);
         let chart = || {
-            Block::Chart(Picture {
-                chart: curve(
+            Block::Chart(Picture::of(
+                curve(
                     &About::default(),
                     &Across::Numbers(Unit::Count("")),
                     Unit::Count(""),
                     &[],
                 ),
-                table: None,
-                query: String::new(),
-            })
+                None,
+            ))
         };
         let report = |blocks| Report {
             sections: vec![Section {
@@ -525,9 +614,9 @@ mod tests {
             }],
             ..Report::default()
         };
-        page.reports = vec![report(Vec::new())];
+        page.reports = vec![(1, report(Vec::new()))];
         assert_eq!(page.html().matches("<script>").count(), 1);
-        page.reports = vec![report(vec![chart()]), report(vec![chart()])];
+        page.reports = vec![(1, report(vec![chart()])), (2, report(vec![chart()]))];
         let html = page.html();
         assert_eq!(html.matches("<script>").count(), 2);
         assert_eq!(html.matches("'sha256-").count(), 4);

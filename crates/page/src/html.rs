@@ -30,16 +30,21 @@ impl Report {
         .render()
     }
 
-    /// The report as a part of another document.
-    pub(crate) fn folded(&self, ids: &mut Ids) -> Markup {
-        let id = ids.next();
-        html! {
+    /// The report as a part of another document, with links to other parts: their texts and ids. Its own id is that of
+    /// a paragraph within: a link to it unfolds the report.
+    pub(crate) fn folded(&self, ids: &mut Ids, links: &[(String, String)]) -> (Markup, String) {
+        let (id, within) = (ids.next(), ids.next());
+        let markup = html! {
             details {
                 summary id=(id) { (self.title) }
-                @if !self.subtitle.is_empty() { p.muted { (self.subtitle) } }
+                p.muted id=(within) {
+                    (self.subtitle)
+                    @for (text, id) in links { " " a href={ "#" (id) } { (text) } }
+                }
                 @for section in &self.sections { (section.html(Some(&id), ids)) }
             }
-        }
+        };
+        (markup, within)
     }
 }
 

@@ -79,11 +79,7 @@ pub fn report<S: Source>(
             };
             let across = Across::Dates(marks.clone());
             let chart = curve(&about, &across, unit, &series(&drawn, column));
-            blocks.push(Block::Chart(Picture {
-                chart,
-                table: None,
-                query: String::new(),
-            }));
+            blocks.push(Block::Chart(Picture::of(chart, None)));
         }
     }
     blocks.extend(changes.map(Block::Table));

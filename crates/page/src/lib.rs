@@ -20,6 +20,7 @@ pub use content::{Block, Figure, MAX_ROWS, Picture, Remark, Report, Row, Rows, S
 pub use document::Document;
 pub use label::report as label_report;
 pub use pair::{Side, report as pair_report};
-pub use run::report as run_report;
+pub use plain::{fitting, fitting_behind};
+pub use run::{lead as run_lead, report as run_report};
 pub use set::report as set_report;
 pub use source::Source;

@@ -1,11 +1,15 @@
 //! A report as Markdown of GitHub's flavor, for an issue or a mail.
 
 use crate::content::{Block, Report, Table, print};
+use selfbench_chart::text::Glyphs;
 use selfbench_markup::markdown::{block, paragraph, text};
 
+/// Width of a plot, in characters.
+const WIDTH: usize = 80;
+
 impl Report {
-    /// The report as Markdown.
-    pub fn markdown(&self) -> String {
+    /// The report as Markdown, with plots of these characters.
+    pub fn markdown(&self, glyphs: Glyphs) -> String {
         let state = self.state.map(|state| format!(" ({state})"));
         let title = format!("# {}{}", text(&self.title), state.unwrap_or_default());
         let mut lines = vec![title, String::new()];
@@ -16,7 +20,7 @@ impl Report {
         for section in &self.sections {
             lines.extend([format!("## {}", text(&section.heading)), String::new()]);
             for block in &section.blocks {
-                add(&mut lines, &mut charts, block);
+                add(&mut lines, &mut charts, block, glyphs);
             }
         }
         if !charts.is_empty() {
@@ -25,7 +29,7 @@ impl Report {
                 .into_iter()
                 .filter(|query| !query.is_empty())
                 .collect();
-            let words = "Markdown does not hold these charts. The HTML report has them all";
+            let words = "The HTML report has all charts";
             if queries.is_empty() {
                 lines.extend([format!("{words}."), String::new()]);
             } else {
@@ -40,8 +44,8 @@ impl Report {
     }
 }
 
-/// Adds the lines of a block; of a chart, what it shows, and its query to `charts`.
-fn add<'b>(lines: &mut Vec<String>, charts: &mut Vec<&'b str>, of: &'b Block) {
+/// Adds the lines of a block; of a chart, what it shows, its plot, and its query to `charts`.
+fn add<'b>(lines: &mut Vec<String>, charts: &mut Vec<&'b str>, of: &'b Block, glyphs: Glyphs) {
     match of {
         Block::Text(words) => lines.extend([paragraph(words), String::new()]),
         Block::Lead(words) => lines.extend([format!("**{}**", text(words)), String::new()]),
@@ -70,6 +74,8 @@ fn add<'b>(lines: &mut Vec<String>, charts: &mut Vec<&'b str>, of: &'b Block) {
             let about = picture.chart.about();
             let (title, finding) = (text(&about.title), text(&about.finding));
             lines.extend([format!("**{title}** {finding}"), String::new()]);
+            let plot = picture.plot.iter().map(|plot| plot.lines(WIDTH, glyphs));
+            lines.extend(plot.map(|lines| block(&lines.join("\n"))));
             charts.push(picture.query.as_str());
         }
         Block::Folded(summary, blocks) => {
@@ -80,7 +86,7 @@ fn add<'b>(lines: &mut Vec<String>, charts: &mut Vec<&'b str>, of: &'b Block) {
                 String::new(),
             ]);
             for block in blocks {
-                add(lines, charts, block);
+                add(lines, charts, block, glyphs);
             }
             lines.extend(["</details>".into(), String::new()]);
         }
@@ -134,9 +140,8 @@ mod tests {
                 );
                 let query = (*query).to_owned();
                 Block::Chart(Picture {
-                    chart,
-                    table: None,
                     query,
+                    ..Picture::of(chart, None)
                 })
             };
             let blocks = queries.iter().map(picture).collect();
@@ -150,11 +155,11 @@ mod tests {
                 }],
                 footer: String::new(),
             }
-            .markdown()
+            .markdown(Glyphs::Ascii)
         };
         let without = report(&["", ""]);
         assert!(
-            without.contains("The HTML report has them all.\n"),
+            without.contains("The HTML report has all charts.\n"),
             "{without}"
         );
         assert!(!without.contains("```"), "{without}");

@@ -60,6 +60,10 @@ impl Pictures<'_> {
                     chart.name()
                 ),
             },
+            plot: match self.runs {
+                [data] => chart.told(data).map(|of| Box::new(data.plot(of))),
+                _ => None,
+            },
         }
     }
 }

@@ -15,6 +15,8 @@ use selfbench_model::{Evidence, INTERVALS_PER_BATCH, Run, RunRecord, RunState};
 use selfbench_report::counted;
 use selfbench_stats::budget::LatencyPart;
 
+pub use answer::lead;
+
 /// The heading of charts of intervals.
 pub(crate) const OVER_TIME: &str = "Throughput and latency over time";
 

@@ -176,10 +176,12 @@ fn doubts<S: Source>(set: &Set, source: &mut S) -> Result<Vec<Block>, S::Error> 
 }
 
 fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Result<(), S::Error> {
+    let [low, high] = ["tps_low", "tps_high"].map(of_several);
+    let [ratio_low, ratio_high] = ["ratio_low", "ratio_high"].map(of_several);
     let verdicts = source.table(
         "Arms with intervals of 95 %",
         format!(
-            "SELECT arm, verdict, runs, tps, tps_low, tps_high, ratio, ratio_low, ratio_high, p_value, \
+            "SELECT arm, verdict, runs, tps, {low}, {high}, ratio, {ratio_low}, {ratio_high}, p_value, \
              latency_p50_ms, latency_p95_ms, latency_p99_ms FROM bench.arms({})",
             set.id
         ),
@@ -203,15 +205,12 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
                 .flatten();
             tps.filter_map(Value::as_f64).collect()
         };
-        let drawn = |row: &Row, figure| {
-            let (low, high) = interval(row, figure);
-            Interval {
-                name: row.text("arm").to_owned(),
-                value: row.number(figure),
-                low,
-                high,
-                ..Interval::default()
-            }
+        let drawn = |row: &Row, figure: &str| Interval {
+            name: row.text("arm").to_owned(),
+            value: row.number(figure),
+            low: row.number(&format!("{figure}_low")),
+            high: row.number(&format!("{figure}_high")),
+            ..Interval::default()
         };
         let arms = table.rows.iter().map(|row| Interval {
             runs: runs_of(row.text("arm")),
@@ -231,7 +230,11 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
         let about = About {
             title: "Throughput of the arms.".into(),
             finding: format!(
-                "With intervals of 95 %; each run is a point. {}.",
+                "{} {}.",
+                match arms.iter().any(|arm| arm.low.is_some()) {
+                    true => "With intervals of 95 %; each run is a point.",
+                    false => "Each run is a point.",
+                },
                 sentences.join("; ")
             ),
         };
@@ -242,27 +245,25 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
             &arms,
             baseline.and_then(|row| row.number("tps")),
         );
-        blocks.push(Block::Chart(Picture {
-            chart,
-            table: None,
-            query: String::new(),
-        }));
+        blocks.push(Block::Chart(Picture::of(chart, None)));
         blocks.push(Block::Table(table));
         if !ratios.is_empty() {
             let about = About {
                 title: "Throughput beside the baseline.".into(),
-                finding: "An arm differs if its interval of 95 % does not contain 1.".into(),
+                finding: match ratios.iter().any(|arm| arm.low.is_some()) {
+                    true => "An arm differs if its interval of 95 % does not contain 1.".into(),
+                    false => "Of two runs, there is no interval.".into(),
+                },
             };
-            blocks.push(Block::Chart(Picture {
-                chart: intervals(
+            blocks.push(Block::Chart(Picture::of(
+                intervals(
                     &about,
                     Unit::Count("times the baseline"),
                     &ratios,
                     Some(1.0),
                 ),
-                table: None,
-                query: String::new(),
-            }));
+                None,
+            )));
         }
         blocks.extend(latencies(set, &order, source)?);
     }
@@ -293,24 +294,17 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
             title: "Where the time of a transaction goes.".into(),
             finding: "The parts of each arm add up to its mean latency.".into(),
         };
-        blocks.push(Block::Chart(Picture {
-            chart: budget(&about, Unit::Microseconds, &arms),
-            table: Some(table),
-            query: String::new(),
-        }));
+        blocks.push(Block::Chart(Picture::of(
+            budget(&about, Unit::Microseconds, &arms),
+            Some(table),
+        )));
     }
     Ok(())
 }
 
-/// The 95 % interval of a figure of an arm. Two runs have none that tells anything.
-fn interval(row: &Row, figure: &str) -> (Option<f64>, Option<f64>) {
-    match row.number("runs") {
-        Some(runs) if runs < 3.0 => (None, None),
-        _ => (
-            row.number(&format!("{figure}_low")),
-            row.number(&format!("{figure}_high")),
-        ),
-    }
+/// An end of the 95 % interval of a figure of `bench.arms`. Two runs have none that tells anything.
+fn of_several(end: &str) -> String {
+    format!("CASE WHEN runs > 2 THEN {end} END AS {end}")
 }
 
 /// The latencies of all transactions of each arm, over each other.
@@ -345,13 +339,7 @@ fn latencies<S: Source>(
         title: "Latency by percentile.".into(),
         finding: "All transactions of each arm.".into(),
     };
-    Ok((!curves.is_empty()).then(|| {
-        Block::Chart(Picture {
-            chart: percentiles(&about, &curves),
-            table: None,
-            query: String::new(),
-        })
-    }))
+    Ok((!curves.is_empty()).then(|| Block::Chart(Picture::of(percentiles(&about, &curves), None))))
 }
 
 fn swept<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Result<(), S::Error> {
@@ -376,8 +364,9 @@ fn swept<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Resul
 }
 
 fn points_query(set_id: i64) -> String {
+    let [low, high] = ["tps_low", "tps_high"].map(of_several);
     format!(
-        "SELECT arm, options, runs, tps, tps_low, tps_high, latency_avg_ms, latency_p50_ms, latency_p95_ms, \
+        "SELECT arm, options, runs, tps, {low}, {high}, latency_avg_ms, latency_p50_ms, latency_p95_ms, \
          latency_p99_ms, verdict FROM bench.arms({set_id})"
     )
 }
@@ -403,11 +392,10 @@ fn searched<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
     };
     let rate = Unit::Count("transactions/s");
     let series = probes(&set.row, &table.rows, percentile);
-    blocks.push(Block::Chart(Picture {
-        chart: curve(&about, &Across::Numbers(rate), Unit::Milliseconds, &series),
-        table: None,
-        query: String::new(),
-    }));
+    blocks.push(Block::Chart(Picture::of(
+        curve(&about, &Across::Numbers(rate), Unit::Milliseconds, &series),
+        None,
+    )));
     blocks.push(Block::Table(table));
     Ok(())
 }

@@ -8,7 +8,7 @@ use super::{Set, SetResult, arms};
 use crate::api::launch::require_writable;
 use crate::api::progress::Progress;
 use crate::api::run::conclude;
-use crate::api::warnings::{remedy, tell_unused_variables};
+use crate::api::warnings::{remedy, tell, tell_unused_variables};
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::check::{self, US_PER_SECOND, in_range};
@@ -147,7 +147,7 @@ impl CapacityOptions {
             true => ", not steady",
             false => "",
         };
-        pgrx::notice!("{text}{unsteady}");
+        tell(&format!("{text}{unsteady}"));
     }
 
     fn to_json(&self) -> Value {
@@ -283,24 +283,24 @@ impl FindCapacity {
             && is_new
             && probe_s >= TOLD_FROM_S
         {
-            pgrx::notice!(
+            tell(&format!(
                 "most searches take 10 to 15 probes, some {} in all if the answer is near {} transactions per \
                  second, and longer at lower rates; none takes more than {MAX_PROBES}",
                 super::span(13.0 * (RESERVE * seconds + runs.without_rate.run.warmup_s)),
                 significant(rate)
-            );
+            ));
         }
         let answer = loop {
             match search.next() {
                 Step::Probe { rate, seconds, .. } => {
                     let is_new = !runs.is_stored(Some(rate));
                     if is_new && seconds >= TOLD_LONG_S.max(2.0 * probe_s) {
-                        pgrx::notice!(
+                        tell(&format!(
                             "next probe: {} transactions per second, which takes {} to have enough \
                              transactions for the percentile",
                             significant(rate),
                             super::span(RESERVE * seconds)
-                        );
+                        ));
                     }
                     let probe = runs.probe(rate, seconds)?;
                     let measured = options.measured(&probe, rate, search.allowed());

@@ -172,7 +172,7 @@ EXPECTED
 my ($status, $stdout, $stderr) =
   $node->psql('postgres', "SELECT step FROM bench.initialize_pgio(2, '$blocks')");
 is($stdout, "drop tables\ncreate tables\ngenerate rows\ncreate indexes\nvacuum", 'steps');
-my @notices = $stderr =~ /NOTICE:  (.*)/g;
+my @notices = $stderr =~ s/\n    / /gr =~ /NOTICE:  (.*)/g;
 s/\d+\.\d\d s/N s/g foreach @notices;
 is_deeply(
 	\@notices,

@@ -94,7 +94,13 @@ cmp_ok(abs($highest =~ tr/,//dr - $expected), '<=', 0.01 * $expected + 0.01, 'th
 
 # As text.
 my $plot = value("SET client_encoding = 'UTF8'; SELECT bench.plot($run_id)");
-is(scalar(split /\n/, $plot), 11, 'a title, eight rows, an axis with labels');
+my @rows = split /\n/, $plot;
+my $marks = grep { /^[ \w-]{8} [ =]+$/ } @rows;
+is(scalar(grep { /\xe2\x94[\xa4\x82]/ } @rows), @rows - $marks - 3, 'a title, rows, an axis with marks and labels') or diag($plot);
+like($plot, qr/^ warm-up =+$/m, 'the warm-up is marked');
+my @ticks = grep { $rows[$_] =~ /\xe2\x94\xa4/ } 0 .. $#rows;
+my %gaps = map { $ticks[$_] - $ticks[ $_ - 1 ] => 1 } 1 .. $#ticks;
+is(scalar(keys %gaps), 1, 'ticks are even') or diag($plot);
 like($plot, qr/\xe2[\xa0-\xa3]/, 'Braille patterns');
 my $ascii = value("SET client_encoding = 'LATIN1'; SELECT bench.plot($run_id, 'latency_p99', 40)");
 like($ascii, qr/\A[\n -~]+\*[\n -~]+\z/, 'ASCII where the client has no Braille patterns');
@@ -103,6 +109,16 @@ foreach my $figure (qw(tps failed retried lag cpu_run cpu_other latency_avg late
 {
 	like(value("SELECT bench.plot($run_id, '$figure')"), qr/^$figure of run $run_id( \(|: no data)/, "plot of $figure");
 }
+
+# All that a terminal shows fits it.
+my ($shown, $wide);
+$node->psql('postgres', "SELECT 1 FROM bench.run('select-only', clients => 2, duration => '3 s', rate => 100, latency_limit => 100, max_tries => 3,
+	progress => '1 s')", stderr => \$shown);
+like($shown, qr/progress: .* retries \(spi\)/s, 'progress');
+$shown =~ s/^psql:<stdin>:\d+: //gm;
+is((($wide) = grep { length > 100 } split /\n/, $shown), 0, 'lines of progress fit a terminal') or diag($wide);
+$plot = value("SET client_encoding = 'LATIN1'; SELECT bench.plot($run_id)");
+is((($wide) = grep { length > 100 } split /\n/, $plot), 0, 'a plot fits a terminal') or diag($wide);
 
 # Errors.
 foreach my $case (
@@ -186,6 +202,7 @@ foreach my $name (@names)
 }
 
 # A checkpoint is as long as the statistics say, and begins where an interval saw it.
+my $marked = '';
 foreach my $case (
 	[ 'between', "n = 3, n = 5, n IN (3, 4)", 'CASE n WHEN 5 THEN 1680 ELSE 0 END', '3.32 s to 5.00 s' ],
 	[ 'within an interval, known in the next', 'n = 7, n = 7, false', 'CASE n WHEN 8 THEN 180 ELSE 0 END', '7.00 s to 7.18 s' ],
@@ -201,9 +218,11 @@ foreach my $case (
 		INSERT INTO bench.run_server_intervals (run_id, interval_no, begins_s, seconds, wal_bytes, checkpoint_begun, checkpoint_ended,
 			checkpoint_active, checkpoint_write_ms, checkpoint_sync_ms)
 		SELECT $run_id, n, n, 1, 1000, $states, $ms, $ms * 0 FROM generate_series(0, 9) n;
-		SELECT bench.chart($run_id, 'wal')");
+		SELECT bench.chart($run_id, 'wal'); SELECT bench.plot($run_id, 'wal')");
+	$marked ||= $svg;
 	like($svg, qr/<title>checkpoint, \Q$expected\E</, "a checkpoint $name");
 }
+like($marked, qr/^    ckpt +={10,}$/m, 'plots mark it, too');
 # Of a run, they are those of the server.
 my $with_checkpoint = value("SELECT bench.start('simple-update', duration => '4 s', vacuum => 'none', label => 'checkpoint')");
 wait_for_transactions($node, 'checkpoint');

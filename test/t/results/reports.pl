@@ -60,7 +60,7 @@ sub html_ok
 	delete @open{qw(meta br input)};
 	is(join(' ', grep { $open{$_} } sort keys %open), '', "$name: all elements are closed");
 	unlike($html, qr/[^\x00-\x7f]/, "$name: HTML is ASCII");
-	unlike($html =~ s/ href="#part-\d+"//gr, qr/<[^>]*\s(?:on\w+|style|src|href)=/, "$name: no handler, style or link");
+	unlike($html =~ s/ href="#[a-z]+(?:-\d+)?"//gr, qr/<[^>]*\s(?:on\w+|style|src|href)=/, "$name: no handler, style or link");
 	unlike($texts, qr/\b(?:NaN|Infinity|inf)\b|Some\(/, "$name: no odd values");
 	return $html;
 }
@@ -106,6 +106,32 @@ my $libpq = run_of(q{'select-only', mode => 'libpq', clients => 2, transactions 
 unlike($html, qr/in-server/, 'figures of mode libpq are not marked');
 like($html, qr/jobs =&gt; 2/, 'jobs are repeated');
 
+# What happened comes first in each format, and a text fits a terminal.
+sub fits_ok
+{
+	my ($text, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	# Statements are as they are, to be copied.
+	my ($wide) = grep { length > 100 && !/^    (?:SELECT|SET) / } split /\n/, $text;
+	is($wide, undef, "$name: a text fits a terminal");
+	return;
+}
+
+# The first paragraph of a text in one line.
+sub lead_of
+{
+	my ($text) = @_;
+	return (split /\n\n/, $text)[0] =~ s/\n    / /gr;
+}
+foreach my $run_id ($spi, $libpq)
+{
+	my ($lead) = report($run_id, 'html') =~ /<p class="lead">([^<]*)</;
+	my $text = report($run_id, 'text');
+	is(lead_of($text), $lead, 'the text begins with the lead of the page');
+	like(report($run_id, 'markdown') =~ s/\\//gr, qr/\A# .*\n\n.*\n\n## Result\n\n\*\*\Q$lead\E\*\*\n/, 'Markdown, too');
+	fits_ok($text, "run $run_id");
+}
+
 # The policy allows style sheets and script by their hashes.
 foreach my $kind (qw(style script))
 {
@@ -138,6 +164,13 @@ is(scalar(grep { abs($rates[$_] - $stored[$_]) > 0.01 * $stored[$_] } 0 .. $#sto
 	0, 'the figures of a chart are those of the intervals')
   or diag("@rates, not @stored");
 like($markdown, qr/^SELECT bench\.chart\($over_intervals, 'latency'\)$/m, 'Markdown names charts');
+fits_ok(report($over_intervals, 'text'), 'profile and rate');
+foreach my $figure ('tps', 'latency_p99', 'wal', 'blocks_read')
+{
+	my $plot = $node->safe_psql('postgres', "SELECT bench.plot($over_intervals, '$figure')");
+	like($markdown, qr/^```\n\Q$plot\E\n```$/m, "Markdown has the plot of $figure");
+}
+like($html, qr/<title>mean schedule lag: /, 'a run with a rate shows the lag over time');
 is(scalar(() = $html =~ /<figcaption><b>[^<]*<\/b> Latency: p50 /g), 1, 'what three charts have in common stands once');
 foreach my $title ('Throughput', 'Latency', 'CPU', 'WAL', 'Blocks', 'Distribution of latencies', 'Percentiles of latency',
 	'Heat map of latencies')
@@ -218,6 +251,7 @@ my $pgio = $node->safe_psql('postgres', 'SELECT run_id FROM bench.run_pgio(trans
 ($html) = reports_ok($pgio, 'pgio');
 like($html, qr/bench\.run_pgio\(tables =&gt; 2, update_pct =&gt; 20, transactions =&gt; 10, /, 'pgio is repeated');
 like($html, qr/Tables of pgio's workload/, 'its tables');
+fits_ok(report($pgio, 'text'), 'pgio');
 
 # All figures can be unknown.
 $node->safe_psql(
@@ -323,9 +357,14 @@ foreach my $label (sort keys %sets)
 	like($html, qr/<h1>Set $sets{$label}: $label<\/h1>/, "set $label: title");
 	like(report_set('markdown', $label), qr/^# Set $sets{$label}/, "set $label: Markdown");
 	like(report_set('text', $label), qr/^Set $sets{$label}: $label\n/, "set $label: text");
+	fits_ok(report_set('text', $label), "set $label");
 }
 like(report_set('html', 'arms'), qr/class="chart".*clients=2/s, 'arms are drawn');
 like(report_set('text', 'arms'), qr/clients=1: baseline/, 'verdicts as text');
+# Two repeats have no interval: their runs are points.
+unlike(report_set('html', 'arms'), qr/class="whisker"|With intervals of 95 %/, 'no interval of two runs');
+is(scalar(() = report_set('html', 'arms') =~ /<circle class="run"/g), 4, 'but a point for each');
+like(report_set('html', 'arms'), qr/CASE WHEN runs &gt; 2 THEN tps_low END AS tps_low/, 'nor in the table');
 like(report_set('html', 'arms'), qr/class="lead".*<ul class="findings">.*\(4 runs; run \d+: .*class="chart"/s, 'reasons for doubt beside the answer, each once');
 like(report_set('html', 'capacity'), qr/p99 stays under 20 ms.*limit of 20.*class="chart"|class="chart".*limit of 20/s, 'probes are drawn');
 like(report_set('html', 'capacity'), qr/<title>p99, passed [^<]* ms<.*<title>p99, failed [^<]*: beyond the axis</s, 'as the search judges them');
@@ -428,6 +467,7 @@ my $over_time = sub { return $node->safe_psql('postgres', "SELECT bench.report(l
 html_ok($over_time->('html'), 'label without a result');
 run_of(q{'select-only', transactions => 50, label => 'both'});
 my $by_label = $node->safe_psql('postgres', "SELECT bench.report(label => 'both', format => 'html')");
+fits_ok($node->safe_psql('postgres', "SELECT bench.report(label => 'both')"), 'label');
 html_ok($by_label, 'label');
 like($by_label, qr/spi, prepared, 1 client, scale 1, scripts [0-9a-f]{8}</, 'label: series');
 is( $node->safe_psql(

@@ -149,7 +149,7 @@ sub held_ok
 	is($all, $held_by eq '' ? 'f' : 't', "$name: for how long");
 	my $said = $held_by eq '' ? qr/^(?!.*a snapshot was held)/s
 	  : qr/^(?:warning: )?a snapshot kept dead rows: figures may be several times too low: a snapshot was held for \d+\.\d s of \d+\.\d s \(held by \Q$held_by\E\)/m;
-	like($node->safe_psql('postgres', "SELECT bench.report($run_id)"), $said, "$name: report");
+	like($node->safe_psql('postgres', "SELECT bench.report($run_id)") =~ s/\n    / /gr, $said, "$name: report");
 	like($node->safe_psql('postgres', "SELECT finding || ': ' || evidence FROM bench.advice($run_id)"), $said, "$name: advice");
 	return;
 }

@@ -169,7 +169,7 @@ like($told, qr/WARNING:  conditions of the workload are violated: condition-1, c
 is($sql->("SELECT count(*) FROM bench.advice($run_id) WHERE severity = 'error' AND finding = 'a condition of the workload is violated'"), 2, 'and advice has errors');
 foreach my $format (qw(text markdown json html))
 {
-	like($sql->("SELECT string_agg(line, '\n') FROM bench.report($run_id, '$format') line"), qr/condition-8.*w_ytd is the sum of h_amount/s, "and a report as $format");
+	like($sql->("SELECT string_agg(line, '\n') FROM bench.report($run_id, '$format') line"), qr/condition-8.*w_ytd\s+is\s+the\s+sum\s+of\s+h_amount/s, "and a report as $format");
 }
 my $copy = $sql->("SELECT bench.import_run(bench.export_run($run_id))");
 is($sql->("SELECT count(*) FROM bench.run_checks WHERE run_id = $copy AND NOT holds"), 2, 'and a copy of the run');

@@ -6,6 +6,7 @@ use crate::html::text_cell;
 use maud::{Markup, html};
 use selfbench_chart::sparkline;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// A series of runs with the same label.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -178,7 +179,10 @@ pub(super) fn slower(courses: &[Course]) -> Markup {
     )
 }
 
-pub(super) fn labels(courses: &[Course]) -> Markup {
+/// Series; `ids` are those of labels that links lead to, whose first row has it.
+pub(super) fn labels(courses: &[Course], ids: &BTreeMap<String, String>) -> Markup {
+    let is_first = |i: usize| courses[..i].iter().all(|of| of.label != courses[i].label);
+    let id = |i: usize| ids.get(&courses[i].label).filter(|_| is_first(i));
     let heads = [
         ("Label", false),
         ("Workload", false),
@@ -202,8 +206,8 @@ pub(super) fn labels(courses: &[Course]) -> Markup {
          Curves show the last nights, the newest at the right.",
         &heads,
         html! {
-            @for course in courses {
-                tr {
+            @for (i, course) in courses.iter().enumerate() {
+                tr id=[id(i)] {
                     (text_cell(&course.label))
                     td.text.workload { (course.workload) }
                     td.number { (course.nights) }

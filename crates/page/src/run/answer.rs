@@ -20,7 +20,7 @@ pub(super) fn answer(record: &RunRecord, evidence: &Evidence) -> Vec<Block> {
     };
     let mut blocks: Vec<Block> = Vec::new();
     blocks.extend(ended.map(|words| Block::Text(words.into())));
-    blocks.push(Block::Lead(lead(record, story(&findings))));
+    blocks.push(Block::Lead(told(record, &findings)));
     blocks.push(Block::Figures(figures(record)));
     let remarks = remarks(run, findings);
     if run.is_in_progress() {
@@ -59,7 +59,11 @@ pub(crate) fn remarks(run: &Run, findings: Vec<Finding>) -> Vec<Remark> {
 }
 
 /// The result in words, and what explains most of it. A run that failed begins with the reason.
-fn lead(record: &RunRecord, story: Option<String>) -> String {
+pub fn lead(record: &RunRecord, evidence: &Evidence) -> String {
+    told(record, &advice(record, evidence))
+}
+
+fn told(record: &RunRecord, findings: &[Finding]) -> String {
     let run = &record.run;
     let mut sentences = Vec::new();
     if run.state == RunState::Failed {
@@ -73,7 +77,7 @@ fn lead(record: &RunRecord, story: Option<String>) -> String {
     sentences.push(in_words(run));
     sentences.extend(of_rate(run));
     sentences.extend(record.pgio.as_ref().and_then(of_pgio));
-    sentences.extend(story);
+    sentences.extend(story(findings));
     sentences.join(" ")
 }
 

@@ -1,6 +1,6 @@
 //! Sweeps drawn over each other: throughput by what they vary, with the curves that fit.
 
-use super::{Set, TPS, interval, options, points_query, scaling_query, without};
+use super::{Set, TPS, options, points_query, scaling_query, without};
 use crate::content::{Picture, Row, Table, decimal};
 use crate::source::Source;
 use selfbench_chart::{About, Across, CurvePoint, CurveSeries, Unit, curve};
@@ -44,7 +44,7 @@ pub(super) fn overlaid<S: Source>(sets: &[Set], source: &mut S) -> Result<Vec<Pi
                 continue;
             };
             let name = named(&without(&row, "options", across));
-            let (low, high) = interval(&row, "tps");
+            let [low, high] = ["tps_low", "tps_high"].map(|end| row.number(end));
             let point = CurvePoint { x, y, low, high };
             drawn.rows.push(Row(vec![
                 ("series".into(), name.clone().into()),
@@ -106,27 +106,25 @@ pub(super) fn overlaid<S: Source>(sets: &[Set], source: &mut S) -> Result<Vec<Pi
             of.name
         ),
     };
-    let mut pictures = vec![Picture {
-        chart: curve(&about, &Across::Numbers(Unit::Count(across)), TPS, &series),
-        table: Some(drawn),
-        query: String::new(),
-    }];
+    let mut pictures = vec![Picture::of(
+        curve(&about, &Across::Numbers(Unit::Count(across)), TPS, &series),
+        Some(drawn),
+    )];
     if !latencies.is_empty() {
         let about = About {
             title: format!("95th percentile of latency by {across}."),
             finding: "Of the same points.".into(),
         };
         let across_of = Across::Numbers(Unit::Count(across));
-        pictures.push(Picture {
-            chart: curve(&about, &across_of, Unit::Milliseconds, &latencies),
-            table: Some(Table {
+        pictures.push(Picture::of(
+            curve(&about, &across_of, Unit::Milliseconds, &latencies),
+            Some(Table {
                 caption: format!("95th percentile of latency by {across}"),
                 numbers: vec![false, true, true],
                 rows: latency_rows,
                 ..Table::default()
             }),
-            query: String::new(),
-        });
+        ));
     }
     Ok(pictures)
 }
