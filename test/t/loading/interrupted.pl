@@ -142,5 +142,22 @@ nothing_left_ok($node, 'statement_timeout');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM bench.initialize()'),
 	5, 'statement_timeout: a second initialization succeeds');
 
+# DROP DATABASE ... WITH (FORCE), in a load and in a run of each mode.
+foreach my $what ("bench.initialize(scale => 500)", "bench.initialize('ycsb', 500)",
+	map { "bench.run(mode => '$_', clients => 2, duration => '10 min')" } qw(spi libpq))
+{
+	$node->safe_psql('postgres', 'CREATE DATABASE dropped');
+	$node->safe_psql('dropped', 'CREATE EXTENSION pg_selfbench; SELECT bench.initialize()');
+	my $caller = start_sql($node, "SELECT $what", database => 'dropped');
+	wait_for($node, $what =~ /initialize/
+		? "SELECT count(*) > 0 FROM pg_stat_activity WHERE $loader AND query ~ 'generating data'"
+		: "SELECT pg_stat_get_db_xact_commit(oid) > 100 FROM pg_database WHERE datname = 'dropped'");
+	is(($node->psql('postgres', 'DROP DATABASE dropped WITH (FORCE)'))[2], '', "DROP DATABASE: $what");
+	my (undef, $error) = finish_sql($caller);
+	like($error, qr/FATAL:  57P01: terminating connection/, "DROP DATABASE: $what: the caller's error");
+	nothing_left_ok($node, "DROP DATABASE: $what");
+}
+is(slurp_file($node->logfile) =~ /PANIC|TRAP|terminated by signal/, '', 'no crash');
+
 $node->stop;
 done_testing();

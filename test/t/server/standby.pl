@@ -202,8 +202,22 @@ signal_sql($first, 'INT');
 finish_sql($first);
 
 nothing_left_ok($standby, 'standby');
+
+# A promotion in mid-run: each transaction of these runs ends after it.
+my $until_promoted = 'DO $$ BEGIN WHILE pg_is_in_recovery() LOOP PERFORM pg_sleep(0.01); END LOOP; END $$';
+my %through = map {
+	$_ => start_sql($standby, "SELECT run_id IS NULL, state, transactions FROM bench.run(mode => '$_', sql => '$until_promoted', clients => 2, transactions => 2)")
+} qw(spi libpq);
+wait_for($standby, "SELECT count(*) = 4 FROM pg_stat_activity WHERE query LIKE 'DO%pg_is_in_recovery%' AND state = 'active' AND pid <> pg_backend_pid()");
 $primary->stop('immediate');
 $standby->promote;
+foreach my $mode (sort keys %through)
+{
+	my ($stdout, $stderr) = finish_sql($through{$mode});
+	is($stdout, 't|finished|4', "promotion in mid-run, $mode");
+	like($stderr, qr/NOTICE:.*the result is not stored, because this server is a standby/, "promotion in mid-run, $mode: notice");
+}
+nothing_left_ok($standby, 'promotion in mid-run');
 is( $standby->safe_psql('postgres', 'SELECT state, transactions FROM bench.run(transactions => 5)'),
 	'finished|5',
 	'after promotion it stores runs like any other server');
