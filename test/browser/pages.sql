@@ -130,6 +130,8 @@ SELECT bench.dashboard() \g :pages/dashboard.html
 -- With the report that has all its parts.
 SELECT bench.dashboard(inline => (SELECT count(*)::int FROM bench.runs WHERE run_id >= :whole)) \g :pages/dashboard-inline.html
 SELECT bench.report(:whole, 'html') \g :pages/report-whole.html
+SELECT bench.report(:whole, 'html', against => :hostile) \g :pages/report-against.html
+SELECT bench.report(:canceled, 'html', against => :nightly) \g :pages/report-against-canceled.html
 SELECT bench.report(:failures, 'html') \g :pages/report-failures.html
 SELECT bench.report(:nothing, 'html') \g :pages/report-nothing.html
 SELECT bench.report(:unknown, 'html') \g :pages/report-unknown.html
@@ -150,6 +152,9 @@ SELECT bench.report(label => 'nightly', format => 'html') \g :pages/label.html
 
 -- Single charts: all of the report with all its parts, and those with hostile texts.
 SELECT format('SELECT bench.chart(%s, %L) \g %s/chart-%s.svg', :whole, name, :'pages', name) FROM bench.charts(:whole) \g :pages/charts.sql
+\i :pages/charts.sql
+SELECT format('SELECT bench.chart(%s, %L, against => %s) \g %s/chart-against-%s.svg', :whole, name, :hostile, :'pages', name)
+  FROM bench.charts(:hostile) WHERE name NOT IN ('heatmap', 'statements') \g :pages/charts.sql
 \i :pages/charts.sql
 SELECT bench.chart(:hostile, 'statements') \g :pages/chart-hostile-statements.svg
 SELECT bench.chart(:hostile, 'flamegraph') \g :pages/chart-hostile-flamegraph.svg

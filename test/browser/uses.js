@@ -17,6 +17,7 @@ const TIME = ['reads charts together, and shows a part of the time', zooms];
 const GRAPH = [
   ['searches functions', searches],
   ['folds the flame graph', folds],
+  ['inverts the flame graph', inverts],
   ['folds and searches it with keys alone', graphByKeys],
 ];
 
@@ -282,7 +283,44 @@ async function searches(page) {
     ...(before.length > 10 && expected > 0 ? [] : ['use: no frames']),
     ...differs('marked frames', marked, expected),
     ...differs('how many are told', Number.parseInt(told, 10), expected),
+    ...differs('the share that is told', told.trim().split(', ')[1], `${covered(before.filter(({ name }) => name.includes(word))).toFixed(1)} %`),
     ...differs('marked frames after all', cleared, 0),
+  ];
+}
+
+// The part of the graph that frames cover, in percent.
+function covered(frames) {
+  const ends = frames.map(({ x, width }) => [x, x + width]).sort((a, b) => a[0] - b[0]);
+  return ends.reduce(({ sum, end }, [from, to]) => ({ sum: sum + Math.max(0, to - Math.max(from, end)), end: Math.max(end, to) }), { sum: 0, end: 0 }).sum;
+}
+
+// Samples of a frame, by its title.
+function samplesOf({ name }) {
+  return Number(/, ([\d,]+) samples, /.exec(name)[1].replaceAll(',', ''));
+}
+
+// Inverted, the first row has the samples of the functions themselves, and the graph is as before the second time.
+async function inverts(page) {
+  const before = await frames(page);
+  const button = page.getByRole('button', { name: 'Inverted' });
+  await button.click();
+  const after = await frames(page);
+  await button.click();
+  const row = Math.min(...before.map(({ y }, i) => (i > 0 && y !== before[0].y ? before[0].y - y : 1e9)));
+  const own = new Map();
+  before.slice(1).forEach((frame) => {
+    const called = before.filter(({ x, y }) => Math.abs(frame.y - row - y) < 1 && x >= frame.x - 1e-6 && x < frame.x + frame.width - 1e-6);
+    const samples = samplesOf(frame) - called.reduce((sum, other) => sum + samplesOf(other), 0);
+    const name = frame.name.replace(/, [\d,]+ samples, .*$/, '');
+    own.set(name, (own.get(name) ?? 0) + samples);
+  });
+  const least = 0.002 * samplesOf(before[0]);
+  const expected = [...own].filter(([, samples]) => samples >= least).map(([name, samples]) => `${name} ${samples}`);
+  const first = after.filter(({ y }) => Math.abs(y - after[0].y - row) < 1);
+  return [
+    ...(expected.length > 3 ? [] : ['use: no functions']),
+    ...differs('the first row', first.map((frame) => `${frame.name.replace(/, [\d,]+ samples, .*$/, '')} ${samplesOf(frame)}`).sort(), expected.sort()),
+    ...differs('all frames again', await frames(page), before),
   ];
 }
 

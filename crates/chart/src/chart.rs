@@ -36,6 +36,7 @@ pub struct Chart {
     marks: Markup,
     axes: Option<Box<Axes>>,
     unit: Option<Box<(f64, String)>>,
+    is_flame: bool,
 }
 
 /// Axes of a chart, for a script that shows the values at a position.
@@ -59,6 +60,7 @@ impl Chart {
             marks,
             axes: None,
             unit: None,
+            is_flame: false,
         }
     }
 
@@ -76,6 +78,19 @@ impl Chart {
             unit: Some(Box::new(unit)),
             ..self
         }
+    }
+
+    /// Marks it as one of frames.
+    pub(crate) fn of_frames(self) -> Chart {
+        Chart {
+            is_flame: true,
+            ..self
+        }
+    }
+
+    /// Whether it is a flame graph, whose frames a script can fold.
+    pub fn is_flame(&self) -> bool {
+        self.is_flame
     }
 
     /// The unit in which values over time are drawn, and what they are divided by to have it.

@@ -3,7 +3,7 @@
 use crate::bars::{Bar, BudgetArm, Part, bars, budget, shortened};
 use crate::chart::{About, Chart};
 use crate::distribution::{Bin, PercentileCurve, distribution, percentiles};
-use crate::flame::flame;
+use crate::flame::{changes, flame};
 use crate::heat::{HeatMap, heat};
 use crate::number::{Unit, figure, thousands};
 use crate::series::{Point, Range, Series, Span, SpanKind, TimeAxis, added_up};
@@ -40,6 +40,9 @@ pub struct RunData {
     /// Folded stacks and how often each was sampled.
     pub stacks: Vec<(String, u64)>,
 }
+
+/// What is seen in a chart without data.
+const NO_DATA: &str = "There are no data.";
 
 /// Moments of two runs that differ by less than that part of an interval are the same one.
 const SAME: f64 = 0.1;
@@ -400,20 +403,33 @@ impl RunChart {
                 let arms: Vec<BudgetArm> = runs.iter().map(arm).collect();
                 budget(&about, Unit::Microseconds, &arms)
             }
-            _ => flame(&about, &data.stacks),
+            _ => {
+                let before = runs.get(1).map(|data| data.stacks.as_slice());
+                flame(&about, &data.stacks, before)
+            }
         }
     }
 
     /// Returns the finding: a sentence with figures, of two runs one for each.
     pub fn finding(self, runs: &[&RunData]) -> String {
-        if let [data] = runs {
-            return self.finding_of(data);
+        match runs {
+            [data] => return self.finding_of(data),
+            [data, before] if self == RunChart::FlameGraph => {
+                let found = changes(&data.stacks, &before.stacks);
+                return found.unwrap_or_else(|| NO_DATA.to_owned());
+            }
+            _ => {}
         }
         let of_run = |data: &&RunData| {
             let finding = self.finding_of(data);
-            let (first, rest) = finding.split_at(1);
-            let (id, first) = (data.run_id, first.to_lowercase());
-            format!("Run {id}: {first}{rest}")
+            // An abbreviation keeps its capitals.
+            let finding = match finding.split_at_checked(1) {
+                Some((first, rest)) if rest.starts_with(|c: char| c.is_lowercase()) => {
+                    first.to_lowercase() + rest
+                }
+                _ => finding,
+            };
+            format!("Run {}: {finding}", data.run_id)
         };
         runs.iter().map(of_run).collect::<Vec<_>>().join(" ")
     }
@@ -472,7 +488,7 @@ impl RunChart {
                 })
             }
         };
-        found.unwrap_or_else(|| "There are no data.".to_owned())
+        found.unwrap_or_else(|| NO_DATA.to_owned())
     }
 }
 

@@ -144,7 +144,11 @@ fn charts() -> Vec<(&'static str, Chart)> {
                 &scaling(),
             ),
         ),
-        ("flame", flame(&about("Flame graph"), &stacks())),
+        ("flame", flame(&about("Flame graph"), &stacks(), None)),
+        (
+            "flame_against",
+            flame(&about("Flame graphs"), &stacks(), Some(&other_stacks())),
+        ),
     ]
 }
 
@@ -422,9 +426,9 @@ fn odd_data() {
         "heat",
         &heat(&about("odd"), sixty, &[], &HeatMap::default()).alone(),
     );
-    check_policy("flame", &flame(&about("odd"), &[]).alone());
+    check_policy("flame", &flame(&about("odd"), &[], None).alone());
     let deep = vec![(vec!["f"; 5000].join(";"), 1)];
-    check_policy("flame", &flame(&about("odd"), &deep).alone());
+    check_policy("flame", &flame(&about("odd"), &deep, Some(&deep)).alone());
 }
 
 /// A spike of one second in a day is in the chart, which is small.

@@ -54,6 +54,12 @@ const MARKS: [&str; 13] = [
     "stall",
 ];
 
+/// Colors of frames of flame graphs by file, and of those by change. What is found may be any.
+const FRAMES: [&[&str]; 2] = [
+    &["server", "own", "system", "library", "root", "found"],
+    &["less", "fewer", "same", "more", "most", "root", "found"],
+];
+
 /// The colors of the style sheet, light and dark.
 fn palettes() -> [BTreeMap<String, Srgb<f64>>; 2] {
     let style = selfbench_chart::STYLE.0;
@@ -89,14 +95,17 @@ fn seen(color: Srgb<f64>) -> Vec<(&'static str, Lab<palette::white_point::D65, f
 #[test]
 fn colors_of_a_chart_differ() {
     for (theme, colors) in ["light", "dark"].iter().zip(palettes()) {
-        for (i, one) in MARKS.iter().enumerate() {
-            for other in &MARKS[..i] {
-                for ((vision, a), (_, b)) in seen(colors[*one]).iter().zip(seen(colors[*other])) {
-                    let difference = a.difference(b);
-                    assert!(
-                        difference >= 10.0,
-                        "{theme}, {vision}: {one} and {other} differ by {difference:.1}"
-                    );
+        for of_chart in [MARKS.as_slice()].iter().chain(&FRAMES) {
+            for (i, one) in of_chart.iter().enumerate() {
+                for other in &of_chart[..i] {
+                    let pairs = seen(colors[*one]).into_iter().zip(seen(colors[*other]));
+                    for ((vision, a), (_, b)) in pairs {
+                        let difference = a.difference(b);
+                        assert!(
+                            difference >= 10.0,
+                            "{theme}, {vision}: {one} and {other} differ by {difference:.1}"
+                        );
+                    }
                 }
             }
         }
@@ -109,6 +118,16 @@ fn marks_stand_out() {
         for mark in MARKS.iter().chain(&["ink", "dim"]) {
             let contrast = colors[*mark].relative_contrast(colors["back"]);
             assert!(contrast >= 3.0, "{theme}: {mark} has {contrast:.2} : 1");
+        }
+    }
+}
+
+#[test]
+fn names_of_frames_can_be_read() {
+    for (theme, colors) in ["light", "dark"].iter().zip(palettes()) {
+        for frame in FRAMES.concat() {
+            let contrast = colors["ink"].relative_contrast(colors[frame]);
+            assert!(contrast >= 4.5, "{theme}: {frame} has {contrast:.2} : 1");
         }
     }
 }

@@ -5,7 +5,7 @@ mod course;
 use crate::Document;
 use crate::Report;
 use crate::content::{decimal, grouped};
-use crate::html::{Ids, text_cell};
+use crate::html::{Ids, scripts, text_cell};
 use course::{answer, labels, slower};
 use maud::{Markup, html};
 use selfbench_markup::{Constant, constant};
@@ -119,7 +119,7 @@ impl Dashboard {
     pub fn html(&self) -> String {
         let origin = &self.origin;
         let query = "psql -XAtc \"SELECT bench.dashboard()\" > dashboard.html";
-        let of_reports = self.reports.iter().find_map(|(_, report)| report.script());
+        let of_reports = scripts(self.reports.iter().map(|(_, report)| report));
         let inline = Inline::of(self);
         let scripts: Vec<Constant> = [SCRIPT].into_iter().chain(of_reports).collect();
         Document {
@@ -410,7 +410,7 @@ fn figure(value: Option<f64>) -> String {
 mod tests {
     use super::*;
     use crate::content::{Block, Picture, Section};
-    use selfbench_chart::{About, Across, Unit, curve};
+    use selfbench_chart::{About, Across, Unit, curve, flame};
 
     fn run(run_id: i64, label: &str) -> Run {
         Run {
@@ -626,5 +626,9 @@ mod tests {
             .filter_map(|text| text.find("</script>"))
             .sum();
         assert!(scripts < 24_000);
+        let graph = flame(&About::default(), &[("a;b".into(), 1)], None);
+        let graph = Block::Chart(Picture::of(graph, None));
+        page.reports.push((1, report(vec![graph])));
+        assert_eq!(page.html().matches("<script>").count(), 3);
     }
 }

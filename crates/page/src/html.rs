@@ -25,7 +25,7 @@ impl Report {
                 @for section in &self.sections { (section.html(None, &mut ids)) }
             },
             footer: html! { p { (self.footer) } },
-            scripts: self.script().as_slice(),
+            scripts: &scripts([self]),
         }
         .render()
     }
@@ -48,18 +48,26 @@ impl Report {
     }
 }
 
-impl Report {
-    /// The program of pages that have the report: of charts alone.
-    pub(crate) fn script(&self) -> Option<Constant> {
-        let mut blocks = self.sections.iter().flat_map(|section| &section.blocks);
-        blocks
-            .any(|block| matches!(block, Block::Chart(_)))
-            .then_some(SCRIPT)
+/// The programs of pages that have the reports: those of their charts.
+pub(crate) fn scripts<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Vec<Constant> {
+    let sections = reports.into_iter().flat_map(|report| &report.sections);
+    let (mut has_charts, mut has_flames) = (false, false);
+    for block in sections.flat_map(|section| &section.blocks) {
+        if let Block::Chart(picture) = block {
+            has_charts = true;
+            has_flames |= picture.chart.is_flame();
+        }
     }
+    let scripts = [(has_charts, CHARTS), (has_flames, FLAMES)];
+    let wanted = scripts.into_iter().filter(|(is_wanted, _)| *is_wanted);
+    wanted.map(|(_, script)| script).collect()
 }
 
-/// Values where the pointer is, and flame graphs that fold. Everything can be read without it.
-const SCRIPT: Constant = constant(include_str!("script.js"));
+/// Values where the pointer is. Everything can be read without it.
+const CHARTS: Constant = constant(include_str!("script.js"));
+
+/// Flame graphs that fold, are searched and inverted.
+const FLAMES: Constant = constant(include_str!("flame.js"));
 
 /// Numbers of the document's elements.
 #[derive(Default)]

@@ -1,7 +1,8 @@
 //! Counting equal stacks of all sampled processes, and writing them as folded lines.
 //!
 //! A folded stack has the names of its frames from the root to the leaf, separated by semicolons,
-//! as flame graph programs read it. Names in brackets are not functions: `[static in FILE]` is a
+//! as flame graph programs read it. A function of another file than the server's program has the name of
+//! the file in brackets behind it, but for those of this extension. Names in brackets are not functions: `[static in FILE]` is a
 //! function whose name the file does not have, `[unknown in FILE]` one of a file that cannot be
 //! read, `[unknown]` code or callers in no file, `[truncated]` frames for which there was no room.
 
@@ -18,6 +19,8 @@ const MAX_RAW: usize = 20_000;
 const MAX_FOLDED: usize = 100_000;
 /// The number of a file that is not known.
 const NO_FILE: u16 = u16::MAX;
+/// Part of the names of the extension's files.
+const OWN: &str = "selfbench";
 /// The vDSO, which the kernel maps and no file has.
 const VDSO: &str = "linux-vdso.so.1";
 
@@ -208,11 +211,15 @@ impl Code {
                 path => Symbols::read(Path::new(path), &self.build_id),
             });
         let file = Path::new(&self.path).file_name().unwrap_or_default();
-        let file = || printable(&file.to_string_lossy());
+        let file = file.to_string_lossy();
+        let is_library = file.contains(".so") && !file.contains(OWN);
+        let file = || printable(&file);
         match symbols {
-            Some(symbols) => symbols
-                .name(address)
-                .unwrap_or_else(|| format!("[static in {}]", file())),
+            Some(symbols) => match symbols.name(address) {
+                Some(name) if is_library => format!("{name} [{}]", file()),
+                Some(name) => name,
+                None => format!("[static in {}]", file()),
+            },
             None => format!("[unknown in {}]", file()),
         }
     }

@@ -133,6 +133,21 @@ foreach my $name (@charts)
 	like(value("SELECT bench.chart($run, '$name', against => $slow)"), qr/<title>[^<]* of run $run \(.*? run $slow \(/, "chart $name");
 }
 
+# A flame graph tells how shares changed: of a run that has twice as many samples, nothing did.
+foreach my $case ([ $slow, 2, 'main;b', 1, 'main;c', 1 ], [ $fast, 4, 'main;b', 3, 'main;pg_fsync', 1 ])
+{
+	my ($run_id, $times, @stacks) = @$case;
+	$node->safe_psql('postgres', "DELETE FROM bench.run_stacks WHERE run_id = $run_id;
+		INSERT INTO bench.run_stacks VALUES ($run_id, 'spi client', '$stacks[0]', $times * $stacks[1]),
+			($run_id, 'spi client', '$stacks[2]', $times * $stacks[3])");
+}
+$svg = value("SELECT bench.chart($fast, 'flamegraph', against => $slow)");
+like($svg, qr/<desc>More time in b \+25\.0 points, pg_fsync \+25\.0 points\. Less in c -50\.0 points\. Gone: c \(50\.0 %\)\.<\/desc>/,
+	'what changed');
+like($svg, qr/<svg class="frame most"[^>]* width="75%"[^>]* data-points="25\.00"><title>b, 12 samples, 75\.0 %, \+25\.0 points</, 'a frame that grew');
+like($svg, qr/<svg class="frame same"[^>]*><title>main, 16 samples, 100 %, \+0\.0 points</, 'one that did not');
+unlike($svg, qr/<title>c, /, 'none that is gone');
+
 # Wrong arguments.
 $node->safe_psql('postgres', "CREATE ROLE other LOGIN; SELECT bench.grant_to('other')");
 foreach (

@@ -121,14 +121,14 @@ foreach my $mode (qw(spi libpq))
 	});
 	my $process = "run_id = $run AND process = '$serves{$mode}'";
 	is( sql("SELECT function FROM bench.top_functions($run) WHERE process = '$serves{$mode}' LIMIT 1"),
-		'spinning_exported', "$mode: the function that spins is first");
+		'spinning_exported [spinning.so]', "$mode: the function that spins is first");
 	is( sql("SELECT self_share > 0.8 AND total_share >= self_share FROM bench.top_functions($run)
-	          WHERE process = '$serves{$mode}' AND function = 'spinning_exported'"),
+	          WHERE process = '$serves{$mode}' AND function = 'spinning_exported [spinning.so]'"),
 		't', "$mode: with most samples");
 	# Before PostgreSQL 16, the postmaster starts workers in a signal handler.
 	my $path =
 	  $mode eq 'spi' ? '%pg_selfbench_spi_client_main%' : '%;PostmasterMain;%;PostgresMain;%';
-	is( sql("SELECT sum(samples) FILTER (WHERE stack LIKE '$path;spin_exported;spinning_exported')
+	is( sql("SELECT sum(samples) FILTER (WHERE stack LIKE '$path;spin_exported [spinning.so];spinning_exported [spinning.so]')
 	                > 0.8 * sum(samples)
 	           FROM bench.run_stacks WHERE $process"),
 		't', "$mode: below its callers");
@@ -160,21 +160,21 @@ is( sql(q{SELECT string_agg(process, ', ' ORDER BY process) FROM bench.run_profi
 
 # In the statement that runs it, too.
 is( sql(q{SELECT f.function FROM bench.run('exported', transactions => 100, profile => true) r, bench.top_functions(r.run_id) f LIMIT 1}),
-	'spinning_exported', 'the profile of a run in the same statement');
+	'spinning_exported [spinning.so]', 'the profile of a run in the same statement');
 
 # Functions without a name get none; a function that calls itself counts once.
 my $run = profiled(q{'static', transactions => 100});
 is( sql("SELECT function, self_share > 0.8 FROM bench.top_functions($run) LIMIT 1"),
 	'[static in spinning.so]|t', 'a static function of a stripped library');
-is( sql("SELECT bool_and(stack LIKE '%;spin_nested' || repeat(';spinning_nested', 4) || ';[static in spinning.so]')
+is( sql("SELECT bool_and(stack LIKE '%;spin_nested [spinning.so]' || repeat(';spinning_nested [spinning.so]', 4) || ';[static in spinning.so]')
            FROM (SELECT stack FROM bench.run_stacks WHERE run_id = $run ORDER BY samples DESC LIMIT 1) s"),
 	't', 'in its place');
-is(sql("SELECT total_share <= 1 FROM bench.top_functions($run) WHERE function = 'spinning_nested'"),
+is(sql("SELECT total_share <= 1 FROM bench.top_functions($run) WHERE function = 'spinning_nested [spinning.so]'"),
 	't', 'calls of a function by itself count once');
 
 # Of deep stacks, the frames of the root are missing, and that is said.
 $run = profiled(q{'deep', transactions => 100});
-is( sql("SELECT stack LIKE '[truncated];spinning_nested;%;[static in spinning.so]'
+is( sql("SELECT stack LIKE '[truncated];spinning_nested [spinning.so];%;[static in spinning.so]'
            FROM bench.run_stacks WHERE run_id = $run ORDER BY samples DESC LIMIT 1"),
 	't', 'a stack that is too deep');
 is(sql("SELECT incomplete > 0.8 * samples FROM bench.run_profiles WHERE run_id = $run AND sampled"), 't', 'is incomplete');
@@ -249,7 +249,7 @@ sub as_role
 as_role('tester', q{SELECT bench.define_script('spin', 'SELECT public.spin_exported(5000000);')});
 $run = as_role('tester', q{SELECT run_id FROM bench.run('spin', transactions => 100, profile => true)});
 is(as_role('tester', "SELECT function FROM bench.top_functions($run) LIMIT 1"),
-	'spinning_exported', 'a role profiles its run');
+	'spinning_exported [spinning.so]', 'a role profiles its run');
 my (undef, undef, $unseen) =
   $node->psql('postgres', "SELECT * FROM bench.top_functions($run)", extra_params => [ '-U', 'other' ]);
 like($unseen, qr/ERROR:  run $run does not exist/, 'others do not see it');

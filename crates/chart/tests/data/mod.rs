@@ -207,11 +207,27 @@ pub fn stacks() -> Vec<(String, u64)> {
     [
         ("spi client;main;run;execute;ExecScan;heap_fetch", 400),
         ("spi client;main;run;execute;ExecScan;index_getnext", 250),
-        ("spi client;main;run;commit;XLogFlush;pg_fsync", 180),
+        (
+            "spi client;main;selfbench::run;commit;XLogFlush;fsync [libc.so.6]",
+            180,
+        ),
+        (
+            "spi client;main;run;execute;plpgsql_call_handler [plpgsql.so]",
+            20,
+        ),
         ("spi client;main;run;commit;<script>alert(1)</script>", 40),
         ("coordinator;main;tick", 30),
         ("coordinator;main;rare", 1),
     ]
     .map(|(stack, samples)| (stack.to_owned(), samples))
     .to_vec()
+}
+
+/// Stacks of a run in which the index took more time, and nothing was called from PL/pgSQL.
+pub fn other_stacks() -> Vec<(String, u64)> {
+    let mut stacks = stacks();
+    stacks.retain(|(stack, _)| !stack.contains("plpgsql"));
+    stacks[1].1 = 25;
+    stacks.push(("spi client;main;run;plan".to_owned(), 90));
+    stacks
 }
