@@ -469,7 +469,10 @@ sub day
 					sql($sql);
 					$seconds{$what} += time - $began;
 				};
-				$timed->('store', $store->($run));
+								$timed->('store', $store->($run));
+				sql("INSERT INTO bench.run_stalls (run_id, stall_no, begin_s, length_s, clients, transactions, expected)"
+					  . " SELECT $run, n, 60 * n, 2.5, 1, 0, 2500 FROM generate_series(0, 19) n");
+
 				$timed->('read', "COPY (SELECT * FROM bench.$_ WHERE run_id = $run) TO '/dev/null'") foreach @tables;
 				$timed->('read', "SELECT * FROM bench.$_($run)") foreach qw(advice time_budget report top_waits);
 				my $page = timed_page("SELECT bench.report($run, 'html')");

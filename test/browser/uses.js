@@ -5,6 +5,7 @@
 const { figures } = require('./figures.js');
 
 const LIST = [
+  ['shows all columns', allColumns],
   ['filters rows', filters],
   ['sorts rows', sorts],
   ['is used with keys alone', byKeys],
@@ -14,6 +15,7 @@ const drawn = (least) => ['draws the figures of its tables', figures(least)];
 // With how many charts at least tell values.
 const hover = (least) => ['tells the values at the pointer', hovers(least)];
 const TIME = ['reads charts together, and shows a part of the time', zooms];
+const STAYS = ['keeps the contents and the heads of tables in view', stays];
 const GRAPH = [
   ['searches functions', searches],
   ['folds the flame graph', folds],
@@ -24,8 +26,8 @@ const GRAPH = [
 const USES = {
   dashboard: LIST,
   // Reports in it are as those that stand alone.
-  'dashboard-inline': [...LIST, drawn(12), ...[hover(24), ...GRAPH].map(([what, look]) => [what, unfolded(look)])],
-  'report-whole': [drawn(6), hover(9), TIME, ...GRAPH],
+  'dashboard-inline': [...LIST, ['leads from runs to reports and back', leads], drawn(12), ...[hover(24), ...GRAPH].map(([what, look]) => [what, unfolded(look)])],
+  'report-whole': [drawn(6), hover(9), TIME, STAYS, ...GRAPH],
   'report-day': [drawn(5), hover(7)],
   'report-interval': [drawn(2), hover(4)],
   'report-canceled': [drawn(4)],
@@ -61,6 +63,51 @@ function column(page, id, name) {
     },
     [id, name],
   );
+}
+
+// No column of a table of the dashboard is cut.
+async function allColumns(page) {
+  const lists = await page.evaluate(() =>
+    [...document.querySelectorAll('.scroll:has(> .list)')].map((list) => [list.ariaLabel, list.scrollWidth <= list.clientWidth]),
+  );
+  return [...differs('lists', lists.length > 2, true), ...lists.filter(([, fits]) => !fits).map(([name]) => `use: ${name} is cut`)];
+}
+
+// The number of a run unfolds its report, which leads to the row of its label; the list of contents stays.
+async function leads(page) {
+  const within = (selector) => page.evaluate((selector) => {
+        const { top, bottom } = document.querySelector(selector).getBoundingClientRect();
+    const { height } = document.querySelector('.contents').getBoundingClientRect();
+    return top >= (selector === '.contents' ? 0 : height) && bottom <= window.innerHeight;
+  }, selector);
+  const target = (link) => link.getAttribute('href');
+  const run = page.locator('section:has(#runs) td a').last();
+  const report = await target(run);
+  await run.click();
+  const unfolded = await page.evaluate((id) => document.querySelector(id).closest('details').open, report);
+  const label = page.locator(`${report} a[href^="#label-"]`);
+  const row = await target(label);
+  const seen = [await within(report), await within('.contents')];
+  await label.click();
+  seen.push(await within(row));
+  const name = await page.locator(`${row} td`).first().textContent();
+  await page.evaluate(() => { document.querySelectorAll('details').forEach((details) => { details.open = false; }); window.scrollTo(0, 0); });
+  return [...differs('the report is unfolded', unfolded, true), ...differs('what is in view', seen, [true, true, true]), ...differs('the label', `Label ${name}`, await label.textContent())];
+}
+
+async function stays(page) {
+  const tops = await page.evaluate(() => {
+    const contents = document.querySelector('.contents');
+    const long = [...document.querySelectorAll('details:has(.scroll)')].map((details) => {
+      details.open = true;
+      return details.querySelector('.scroll');
+    }).find((box) => box.scrollHeight > box.clientHeight + 200);
+    long.scrollIntoView();
+    long.scrollTop = 200;
+    return [contents.getBoundingClientRect().top, long.querySelector('thead th').getBoundingClientRect().top - long.getBoundingClientRect().top];
+  });
+  await page.evaluate(() => { document.querySelectorAll('details').forEach((details) => { details.open = false; }); window.scrollTo(0, 0); });
+  return differs('places of what stays', tops.map((top) => Math.abs(top) < 3), [true, true]);
 }
 
 async function filters(page) {

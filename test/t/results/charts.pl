@@ -223,6 +223,34 @@ foreach my $case (
 	like($svg, qr/<title>checkpoint, \Q$expected\E</, "a checkpoint $name");
 }
 like($marked, qr/^    ckpt +={10,}$/m, 'plots mark it, too');
+# A chart of rows that are made up; each interval is a second.
+sub chart_of
+{
+	my ($name, $columns, $values, $intervals) = @_;
+	return value(
+		"BEGIN; DELETE FROM bench.run_server_intervals WHERE run_id = $run_id;
+		INSERT INTO bench.run_server_intervals (run_id, interval_no, begins_s, seconds, $columns)
+		SELECT $run_id, n, n, 1, $values FROM generate_series(0, $intervals - 1) n;
+		SELECT bench.chart($run_id, '$name')");
+}
+# CPU time is in the unit of its axis: of two CPUs, the run has 400 of 2,000 ms.
+my $cpus = chart_of('cpu', 'cpu_user_ms, cpu_system_ms, cpu_idle_ms, cpu_iowait_ms, cpu_steal_ms, sessions_cpu_ms', '500, 100, 1380, 20, 0, 400', 10);
+like($cpus, qr/class="unit"[^>]*>% of all CPUs</, 'the unit of CPUs');
+like($cpus, qr/<title>\Q$_\E of all CPUs on average</, $_) foreach 'the run: 20.0 %', 'other processes: 10.0 %', 'I/O wait: 1.00 %';
+like($cpus, qr/<desc>Processes of the run: 20\.0 % of all CPUs on average/, 'and a sentence with it');
+# On a log axis, 0 has a place of its own.
+my $log = chart_of('blocks', 'blocks_hit, blocks_read', '5000, CASE n WHEN 5 THEN 0 ELSE 1 END', 10);
+like($log, qr/blocks\/s, log scale</, 'a log axis');
+my %place = map { $_ => $log =~ /<text class="tick left"[^>]* y="([\d.]+)"[^>]*>$_</ } 0, 1;
+cmp_ok($place{0} // 0, '>', ($place{1} // 1e9) + 10, '0 is below 1') or diag(explain(\%place));
+my ($drawn_low) = $log =~ /<path class="line s1" d="([^"]+)"/;
+my @drawn = map { s/^\d+ //r } split /L/, ($drawn_low // '') =~ s/^M//r;
+is(scalar(@drawn), 10, 'a point for each interval');
+cmp_ok($drawn[5], '>', $drawn[$_] + 10, "0 is drawn below interval $_") foreach 4, 6;
+# A run of 20 minutes has seconds on its axis, as in sentences.
+my $long = chart_of('wal', 'wal_bytes', 'CASE n WHEN 1234 THEN 9e6 ELSE 1e6 END', 1235);
+like($long, qr/>time, s</, 'an axis of 1,235 s');
+like($long, qr/<desc>[^<]* at 1,2[34]\d s\.</, 'and a moment of it in the sentence');
 # Of a run, they are those of the server.
 my $with_checkpoint = value("SELECT bench.start('simple-update', duration => '4 s', vacuum => 'none', label => 'checkpoint')");
 wait_for_transactions($node, 'checkpoint');

@@ -179,6 +179,23 @@ foreach my $title ('Throughput', 'Latency', 'CPU', 'WAL', 'Blocks', 'Distributio
 	$query =~ s/&lt;/</g;
 	isnt($node->safe_psql('postgres', "$query LIMIT 1"), '', "$title: a table behind the chart, with a query for all of it");
 }
+# The distribution has counts and their shares.
+my ($bins) = $html =~ /<caption>Distribution of latencies: as drawn<\/caption>.*?<tbody>(.*?)<\/tbody>/s;
+my $all = $node->safe_psql('postgres', "SELECT transactions FROM bench.runs WHERE run_id = $over_intervals");
+my ($sum, @wrong) = (0);
+foreach my $bin ($bins =~ /<tr>(.*?)<\/tr>/sg)
+{
+	my (undef, undef, $count, $share) = map { tr/,//dr } $bin =~ /<td>([^<]*)<\/td>/g;
+	$sum += $count;
+	push @wrong, $bin if $share !~ /^[\d.]+ %$/ || abs($share =~ s/ %//r - 100 * $count / $all) > 0.06;
+}
+is("$sum @wrong", "$all ", 'counts of the distribution, and their shares in percent');
+# The one-line picture of throughput shows the lowest rate.
+my $with_gap = "BEGIN; UPDATE bench.run_intervals SET transactions = 0 WHERE run_id = $over_intervals AND interval_no = 1;";
+my $peak = $node->safe_psql('postgres', "$with_gap SELECT max(transactions / seconds) FROM bench.run_intervals WHERE run_id = $over_intervals");
+my ($low, $high) = $node->safe_psql('postgres', "$with_gap SELECT bench.report($over_intervals)") =~ /^tps over time: .* (\S+) to (\S+)$/m;
+is($low, '0', 'the lowest rate of the picture');
+cmp_ok(abs($high - $peak), '<=', 1, 'and the highest one');
 # The transactions in the heat map of a page.
 sub transactions_in_map
 {
