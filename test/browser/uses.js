@@ -356,7 +356,7 @@ async function inverts(page) {
   const row = Math.min(...before.map(({ y }, i) => (i > 0 && y !== before[0].y ? before[0].y - y : 1e9)));
   const own = new Map();
   before.slice(1).forEach((frame) => {
-    const called = before.filter(({ x, y }) => Math.abs(frame.y - row - y) < 1 && x >= frame.x - 1e-6 && x < frame.x + frame.width - 1e-6);
+    const called = before.filter(({ x, width, y }) => Math.abs(frame.y - row - y) < 1 && x + width / 2 > frame.x && x + width / 2 < frame.x + frame.width);
     const samples = samplesOf(frame) - called.reduce((sum, other) => sum + samplesOf(other), 0);
     const name = frame.name.replace(/, [\d,]+ samples, .*$/, '');
     own.set(name, (own.get(name) ?? 0) + samples);

@@ -72,7 +72,9 @@ pub fn distribution(about: &About, runs: &[(String, &[Bin])], marks: &[(String, 
                 _ => {}
             }
         }
-        path.line(outline);
+        // An outline ends where there are none.
+        let ends = [outline.first(), outline.last()].map(|end| end.map(|(x, _)| (*x, area.height)));
+        path.line(ends[0].into_iter().chain(outline).chain(ends[1]));
         path
     };
     let (divisor, unit) = Unit::Milliseconds.of(middle(&across));
