@@ -1,6 +1,8 @@
 //! Legends: names beside a mark of the color, in rows that fit a narrow page.
 
+use crate::chart::RIGHT;
 use crate::color::color;
+use crate::svg::{Percent, Px};
 use maud::{Markup, html};
 use selfbench_markup::line;
 use textwrap::wrap;
@@ -69,14 +71,33 @@ pub(crate) fn height(entries: &[Entry]) -> f64 {
 pub(crate) fn draw(entries: &[Entry], top: f64) -> Markup {
     html! {
         @for (i, row) in rows(entries).iter().enumerate() {
-            text.legend x="0" y=(top + ROW * i as f64 + 11.0) {
-                @for (j, (class, text)) in row.iter().enumerate() {
-                    @if let Some(class) = class {
-                        tspan.key.(class) dx=[(j > 0).then_some("12")] { "\u{25A0}" }
-                    }
-                    tspan dx=(if class.is_some() { 4 } else { 15 }) { (text) }
-                }
+            text.legend x="0" y=(top + ROW * i as f64 + 11.0) { (parts(row)) }
+        }
+    }
+}
+
+/// Whether a legend has place in a row behind a text at the left.
+pub(crate) fn fits_beside(text: &str, entries: &[Entry]) -> bool {
+    let width = |entry: &Entry| line(&entry.name).chars().count() + MARK;
+    text.chars().count() + entries.iter().map(width).sum::<usize>() <= COLUMNS
+}
+
+/// A legend of one row at the right, on the line `y`.
+pub(crate) fn draw_right(entries: &[Entry], y: f64) -> Markup {
+    html! {
+        @for row in rows(entries) {
+            text.legend.end x=(Percent(RIGHT)) y=(Px(y)) { (parts(&row)) }
+        }
+    }
+}
+
+fn parts(row: &[Part<'_>]) -> Markup {
+    html! {
+        @for (j, (class, text)) in row.iter().enumerate() {
+            @if let Some(class) = class {
+                tspan.key.(class) dx=[(j > 0).then_some("12")] { "\u{25A0}" }
             }
+            tspan dx=(if class.is_some() { 4 } else { 15 }) { (text) }
         }
     }
 }

@@ -753,4 +753,32 @@ mod tests {
         );
         assert_eq!(names(RunChart::Cpu, &cpus[2..]), "user, system, I/O wait");
     }
+
+    #[test]
+    fn names_of_spans_are_beside_the_unit() {
+        let mut data = flat(&[(RunFigure::Tps, 1.0)]);
+        let kinds = [
+            SpanKind::Stall,
+            SpanKind::Checkpoint,
+            SpanKind::Autovacuum,
+            SpanKind::WarmUp,
+        ];
+        let drawn = kinds.map(|kind| {
+            data.spans.push(Span {
+                kind,
+                from: 0.0,
+                to: 1.0,
+            });
+            let chart = RunChart::Tps.draw(&[&data]).alone();
+            (
+                chart.contains("class=\"legend end\""),
+                chart.contains("class=\"legend\""),
+            )
+        });
+        // As many as a narrow page has place for.
+        assert_eq!(
+            drawn,
+            [(true, false), (true, false), (true, false), (false, true)]
+        );
+    }
 }

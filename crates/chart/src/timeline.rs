@@ -246,14 +246,23 @@ fn over_time(
 ) -> Chart {
     let time = time.checked();
     let kinds = kinds(spans);
-    let entries = entries(names, &kinds);
     let strips = kinds.len() as f64 * STRIP;
+    let unit = unit.on_axis(scale.to());
+    let of_axis = match scale.is_log() {
+        true => format!("{}, log scale", unit.1),
+        false => unit.1.clone(),
+    };
+    // Names of spans are beside the unit, if there is place.
+    let of_spans = entries(&[], &kinds);
+    let (of_series, of_spans) = match legend::fits_beside(&of_axis, &of_spans) {
+        true => (entries(names, &[]), of_spans),
+        false => (entries(names, &kinds), Vec::new()),
+    };
     let area = Area {
-        top: legend::height(&entries) + UNIT_HEIGHT + strips,
+        top: legend::height(&of_series) + UNIT_HEIGHT + strips,
         height: HEIGHT,
         strips,
     };
-    let unit = unit.on_axis(scale.to());
     let (ticks, of_time) = time_ticks(time.from, time.to, TIME_TICKS);
     let across = Scale::Linear {
         from: time.from,
@@ -263,12 +272,9 @@ fn over_time(
         let y = area.height * (1.0 - scale.at(value));
         (WIDTH * across.at(at), y)
     };
-    let of_axis = match scale.is_log() {
-        true => format!("{}, log scale", unit.1),
-        false => unit.1.clone(),
-    };
     let marks = html! {
-        (legend::draw(&entries, 0.0))
+        (legend::draw(&of_series, 0.0))
+        (legend::draw_right(&of_spans, area.top - strips - 9.0))
         (span_marks(&area, &across, spans, &kinds))
         (area.left_axis(&scale.ticks(4.0, unit.0), &of_axis))
         (area.marks(marks(&place, &unit)))
