@@ -227,10 +227,13 @@ fn lead(run: &Side, against: &Side) -> String {
             "Nothing can be compared: {} has no successful transaction.",
             names.join(" and ")
         ));
-        return capital(sentences.join(" "));
+        return text(sentences);
     };
-    let is_same_work = run.record.run.scripts_hash == against.record.run.scripts_hash
-        && run.record.pgio.is_some() == against.record.pgio.is_some();
+    let records = [run, against].map(|side| side.record);
+    // The hash is known once a run has ended.
+    let hashes = records.map(|record| record.run.scripts_hash.as_deref());
+    let is_same_work = (hashes[0] == hashes[1] || hashes.contains(&None))
+        && records[0].pgio.is_some() == records[1].pgio.is_some();
     let differs = match (is_same_work, run.record.run.rate == against.record.run.rate) {
         (false, _) => Some("executed different scripts: their transactions are not the same work"),
         (true, false) => Some("had different rates: their servers had not the same load"),
@@ -244,7 +247,7 @@ fn lead(run: &Side, against: &Side) -> String {
             named(against),
             value(b)
         ));
-        return capital(sentences.join(" "));
+        return text(sentences);
     }
     let ratio = decimal(a / b);
     sentences.push(format!(
@@ -261,7 +264,7 @@ fn lead(run: &Side, against: &Side) -> String {
     };
     sentences.push(match (is_whole, comparison) {
         (false, _) => "So this does not say which is faster.".into(),
-        (true, Some(comparison)) => capital(noise(&comparison, &name, by_latency)),
+        (true, Some(comparison)) => noise(&comparison, &name, by_latency),
         (true, None) => format!(
             "Whether noise explains that is not known: {name} or {of} has fewer than {LEAST_INTERVALS} intervals."
         ),
@@ -272,7 +275,7 @@ fn lead(run: &Side, against: &Side) -> String {
                 .into(),
         );
     }
-    capital(sentences.join(" "))
+    text(sentences)
 }
 
 /// Whether what two runs varied by over time explains their difference.
@@ -292,10 +295,57 @@ fn noise(comparison: &Comparison, name: &str, by_latency: bool) -> String {
     }
 }
 
-/// A text with a capital letter.
-fn capital(text: String) -> String {
-    match text.split_at_checked(1) {
+/// Sentences, each with a capital letter.
+fn text(sentences: Vec<String>) -> String {
+    let capital = |sentence: String| match sentence.split_at_checked(1) {
         Some((first, rest)) => first.to_uppercase() + rest,
-        None => text,
+        None => sentence,
+    };
+    let sentences: Vec<String> = sentences.into_iter().map(capital).collect();
+    sentences.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lead on two runs with these states and throughputs, whose scripts have these hashes.
+    fn lead_of(runs: [(RunState, f64, Option<&str>); 2]) -> String {
+        let records = runs.map(|(state, tps, hash)| {
+            let mut record = RunRecord::default();
+            record.run.state = state;
+            record.run.figures.tps = Some(tps);
+            record.run.scripts_hash = hash.map(str::to_owned);
+            record
+        });
+        let [run, against] = [0, 1].map(|i| Side {
+            record: &records[i],
+            evidence: Evidence::default(),
+            data: RunData::default(),
+        });
+        lead(&run, &against)
+    }
+
+    #[test]
+    fn scripts_of_a_run_in_progress_are_not_known() {
+        let finished = (RunState::Finished, 100.0, Some("a"));
+        let other = lead_of([finished, (RunState::Finished, 50.0, Some("b"))]);
+        assert!(other.contains("They executed different scripts"), "{other}");
+        let running = lead_of([finished, (RunState::Running, 50.0, None)]);
+        assert_eq!(
+            running,
+            "Run 0 is in progress: these are its figures so far. Run 0 has 2.000 times the throughput of run 0: \
+             100.0 tps against 50.00 tps. So this does not say which is faster."
+        );
+    }
+
+    #[test]
+    fn a_run_without_transactions_is_named() {
+        let finished = (RunState::Finished, 100.0, Some("a"));
+        let none = lead_of([finished, (RunState::Finished, 0.0, Some("a"))]);
+        assert_eq!(
+            none,
+            "Nothing can be compared: run 0 has no successful transaction."
+        );
     }
 }
