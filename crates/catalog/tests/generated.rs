@@ -23,6 +23,20 @@ fn documents_are_up_to_date() {
 }
 
 #[test]
+fn all_crates_are_in_the_copyright_file() {
+    let read = |name| std::fs::read_to_string(root().join(name)).expect("a file");
+    let copyright = read("debian/copyright");
+    for package in read("Cargo.lock").split("[[package]]").skip(1) {
+        let name = package.split('"').nth(1).expect("a name");
+        let line = format!("\nFiles: vendor/{name}*/*\n");
+        assert!(
+            !package.contains("source =") || copyright.contains(&line),
+            "{name} is not in debian/copyright: tools/copyright.sh"
+        );
+    }
+}
+
+#[test]
 fn the_script_is_plain_text() {
     let script = script(root()).expect("the script can be made");
     for left in ["{{", "LIKE bench", "EXECUTE format('CREATE", "DO $$"] {
