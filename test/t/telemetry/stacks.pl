@@ -232,7 +232,7 @@ in_time_ok('parallel workers', sub {
 });
 is(sql("SELECT sampled, cpu_ms > 0, samples $workers"), 'f|t|', 'parallel workers');
 
-like(sql("SELECT bench.report($run)"),
+like(sql("SELECT bench.report($run)") =~ s/\n    / /gr,
 	qr/^profile: 1 spi client, \d+ samples, .* of it for sampling[^\n]*\n(?:profile: 3 io workers not sampled, \d+ ms of CPU time\n)?profile: \d+ parallel workers not sampled, \d+ ms of CPU time$/m,
 	'the report names them');
 is( sql("SELECT count(*) FROM bench.run_profiles WHERE run_id = $run AND process = 'io worker' AND NOT sampled"),
