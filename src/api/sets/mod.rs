@@ -98,7 +98,8 @@ pub(super) fn begin<T>(
         }
         None
     } else {
-        // The number comes first: without the lock, the set would seem to be lost.
+        // The number comes first: without the lock, the set would seem to be lost. A worker takes it, because nextval may
+        // assign a transaction ID to the caller, which would hold back vacuum as long as the set goes on.
         let set_id = set_writer::write(Change::Number, horizon)?;
         require_lock(set_id)?;
         set_writer::write(Change::Begin { set_id, set: new }, horizon)?;
