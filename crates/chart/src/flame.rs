@@ -144,7 +144,7 @@ pub fn flame(about: &About, stacks: &Stacks, before: Option<&Stacks>) -> Chart {
     .of_frames()
 }
 
-/// What changed from one run to another: functions whose own share of the samples rose or fell most, and those that
+/// Changes from one run to another: functions whose own share of the samples rose or fell most, and those that
 /// are gone. `None` without samples of both.
 pub fn changes(stacks: &Stacks, before: &Stacks) -> Option<String> {
     let root = Frame::of([stacks, before]);

@@ -41,7 +41,7 @@ pub struct RunData {
     pub stacks: Vec<(String, u64)>,
 }
 
-/// What is seen in a chart without data.
+/// Text in place of a chart without data.
 const NO_DATA: &str = "There are no data.";
 
 /// Moments of two runs that differ by less than that part of an interval are the same one.

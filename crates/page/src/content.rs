@@ -223,7 +223,7 @@ pub struct Picture {
     pub table: Option<Table>,
     /// A query that returns the chart as SVG; may be empty.
     pub query: String,
-    /// What it tells over time, for text.
+    /// Course over time that it tells, for text.
     pub plot: Option<Box<Plot>>,
 }
 

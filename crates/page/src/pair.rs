@@ -36,7 +36,7 @@ impl Side<'_> {
         format!("run {}", self.record.run.run_id)
     }
 
-    /// What was compared: of runs with a rate, the mean latency, otherwise the throughput.
+    /// Figure that is compared: of runs with a rate, the mean latency, otherwise the throughput.
     fn figure(&self, by_latency: bool) -> Option<f64> {
         let figures = &self.record.run.figures;
         let value = match by_latency {
@@ -63,7 +63,7 @@ impl Side<'_> {
         })
     }
 
-    /// Why its figures are not those of a whole run.
+    /// Reason why its figures are not those of a whole run.
     fn state(&self) -> Option<String> {
         let name = self.name();
         let run = &self.record.run;

@@ -32,7 +32,7 @@ pub(super) fn answer(record: &RunRecord, evidence: &Evidence) -> Vec<Block> {
     blocks
 }
 
-/// What makes the figures of a run doubtful.
+/// Doubts about the figures of a run.
 pub(crate) fn remarks(run: &Run, findings: Vec<Finding>) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = findings
         .into_iter()
