@@ -38,16 +38,16 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT bench_internal.require_profile($1);
     WITH stacks AS (
-        SELECT s.process, s.samples, string_to_array(s.stack, ';') AS frames
+        SELECT s.process, s.samples, s.stack, split_part(s.stack, ';', -1) AS own
           FROM bench.run_stacks s WHERE s.run_id = (SELECT bench_internal.named_run($1))
     ), functions AS (
         SELECT s.process, f.function,
-               coalesce(sum(s.samples) FILTER (WHERE f.function = s.frames[cardinality(s.frames)]), 0)::bigint AS self,
-               sum(s.samples)::bigint AS total
-          FROM stacks s, LATERAL (SELECT DISTINCT unnest(s.frames)) f (function)
+               least(coalesce(sum(s.samples) FILTER (WHERE f.function = s.own), 0), 9223372036854775807)::bigint AS self,
+               least(sum(s.samples), 9223372036854775807)::bigint AS total
+          FROM stacks s, LATERAL (SELECT DISTINCT string_to_table(s.stack, ';')) f (function)
          GROUP BY s.process, f.function
     ), processes AS (
-        SELECT s.process, sum(s.samples)::float8 AS samples FROM stacks s GROUP BY s.process
+        SELECT s.process, nullif(sum(s.samples), 0)::float8 AS samples FROM stacks s GROUP BY s.process
     )
     SELECT f.process, f.function, f.self, f.self / p.samples, f.total, f.total / p.samples
       FROM functions f JOIN processes p USING (process)

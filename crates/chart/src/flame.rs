@@ -32,6 +32,8 @@ const NAMED: usize = 3;
 
 /// A change of a share by less than that is none, and one by more than the second is a large one.
 const CHANGES: [f64; 2] = [0.005, 0.03];
+/// Standard errors of a share that sampling alone hardly exceeds.
+const ERRORS: f64 = 3.0;
 
 /// Colors of frames by the file that a function is of, and their names in the legend.
 const FILES: [(&str, &str); 4] = [
@@ -43,11 +45,11 @@ const FILES: [(&str, &str); 4] = [
 
 /// Colors of frames by how their share changed, and their names in the legend.
 const CHANGED: [(&str, &str); 5] = [
-    ("less", "3 points less"),
+    ("less", "3+ points less"),
     ("fewer", "less"),
     ("same", "same share"),
     ("more", "more"),
-    ("most", "3 points more"),
+    ("most", "3+ points more"),
 ];
 
 /// Libraries of the system.
@@ -78,11 +80,11 @@ impl<'a> Frame<'a> {
         let mut root = Frame::default();
         for (run, stacks) in runs.into_iter().enumerate() {
             for (stack, samples) in stacks {
-                root.samples[run] += samples;
+                root.samples[run] = root.samples[run].saturating_add(*samples);
                 let mut frame = &mut root;
                 for function in functions(stack).take(DEEPEST) {
                     frame = frame.called.entry(function).or_default();
-                    frame.samples[run] += samples;
+                    frame.samples[run] = frame.samples[run].saturating_add(*samples);
                 }
             }
         }
@@ -162,8 +164,8 @@ pub fn changes(stacks: &Stacks, before: &Stacks) -> Option<String> {
     }
     let mut changed: Vec<(&str, f64)> = own
         .into_iter()
+        .filter(|(function, shares)| !stands_for_several(function) && change(*shares, all) != 0.0)
         .map(|(function, [now, then])| (function, now - then))
-        .filter(|(_, change)| change.abs() >= CHANGES[0])
         .collect();
     changed.sort_by(|a, b| b.1.total_cmp(&a.1));
     let points = |(function, change): &(&str, f64)| {
@@ -187,7 +189,9 @@ pub fn changes(stacks: &Stacks, before: &Stacks) -> Option<String> {
     find_gone(&root, all, &known.collect(), &mut gone);
     let mut gone: Vec<(&str, f64)> = gone
         .into_iter()
-        .filter(|(_, share)| *share >= CHANGES[0])
+        .filter(|(function, share)| {
+            !stands_for_several(function) && change([0.0, *share], all) != 0.0
+        })
         .collect();
     gone.sort_by(|a, b| b.1.total_cmp(&a.1));
     let share = |(function, share): &(&str, f64)| {
@@ -198,18 +202,35 @@ pub fn changes(stacks: &Stacks, before: &Stacks) -> Option<String> {
         )
     };
     let parts = [
-        ("More time in ", rose.map(points).collect::<Vec<_>>()),
-        ("Less in ", fell.map(points).collect()),
-        ("Gone: ", gone.iter().take(NAMED).map(share).collect()),
+        ("more time in ", rose.map(points).collect::<Vec<_>>()),
+        ("less in ", fell.map(points).collect()),
+        ("gone: ", gone.iter().take(NAMED).map(share).collect()),
     ];
     let said = parts.iter().filter(|(_, names)| !names.is_empty());
     let said: Vec<String> = said
-        .map(|(words, names)| format!("{words}{}.", names.join(", ")))
+        .map(|(words, names)| format!("{words}{}", names.join(", ")))
         .collect();
     Some(match said.is_empty() {
-        true => "No function has another share of the samples.".to_owned(),
-        false => said.join(" "),
+        true => "no share of a function differs by more than chance explains.".to_owned(),
+        false => said.join("; ") + ".",
     })
+}
+
+/// Whether a name is of frames of several functions.
+fn stands_for_several(function: &str) -> bool {
+    function.starts_with('[')
+}
+
+/// The change of a share between two runs with so many samples; 0 if it is small, or if sampling explains it: by three
+/// standard errors of the difference of two shares.
+fn change([now, then]: [f64; 2], all: [u64; 2]) -> f64 {
+    let [a, b] = all.map(|samples| samples.max(1) as f64);
+    let both = (now * a + then * b) / (a + b);
+    let error = (both * (1.0 - both).max(0.0) * (1.0 / a + 1.0 / b)).sqrt();
+    match now - then {
+        change if change.abs() < CHANGES[0].max(ERRORS * error) => 0.0,
+        change => change,
+    }
 }
 
 /// Characters of a function in a sentence.
@@ -237,20 +258,22 @@ fn class_of_file(function: &str) -> &'static str {
         Some(file)
     });
     match file {
-        _ if function.contains(OWN) || function.contains("::") => "own",
+        _ if function.contains(OWN) => "own",
         Some(file) if SYSTEM.iter().any(|library| file.starts_with(library)) => "system",
         Some(file) if file.contains(".so") => "library",
+        // The server's functions are written in C, whose names have no path.
+        _ if function.contains("::") => "own",
         _ => "server",
     }
 }
 
 /// The class of a change of a share.
 fn class_of_change(change: f64) -> &'static str {
-    let [least, large] = CHANGES;
+    let large = CHANGES[1];
     match change {
         change if change <= -large => "less",
-        change if change <= -least => "fewer",
-        change if change < least => "same",
+        change if change < 0.0 => "fewer",
+        0.0 => "same",
         change if change < large => "more",
         _ => "most",
     }
@@ -298,11 +321,10 @@ struct Drawing {
 impl Drawing {
     /// The class of a frame. Below all others are the kinds of processes.
     fn class(&self, function: &str, frame: &Frame, level: usize) -> &'static str {
-        let [now, then] = frame.shares(self.all);
         match level {
             0 => "root",
             1 if !self.is_change => "root",
-            _ if self.is_change => class_of_change(now - then),
+            _ if self.is_change => class_of_change(change(frame.shares(self.all), self.all)),
             _ => class_of_file(function),
         }
     }
@@ -333,9 +355,9 @@ impl Drawing {
             svg class=(class) x=(Percent(from)) y=(Px(y)) width=(Percent(now)) height=(Px(ROW))
                 data-points=[self.is_change.then(|| format!("{points:.2}"))] {
                 title {
-                    (line(function)) ", " (thousands(&frame.samples[0].to_string())) " samples, "
+                    (line(function)) ", " (thousands(&frame.samples[0].to_string())) " sample" @if frame.samples[0] != 1 { "s" } ", "
                     (Unit::Share("").with(now))
-                    @if self.is_change { ", " (format!("{points:+.1}")) " points" }
+                    @if self.is_change && points.abs() >= 0.05 { ", " (format!("{points:+.1}")) " points" }
                 }
                 rect width="100%" height=(Px(ROW - 1.0)) {}
                 @if now >= LEAST_TEXT { text x="3" y="12" { (line(function)) } }
@@ -374,7 +396,9 @@ mod tests {
             ("[static in postgres]", "server"),
             ("[unknown]", "server"),
             (OWN_FRAME, "own"),
-            ("core::ptr::drop [x.so]", "own"),
+            ("core::ptr::drop", "own"),
+            ("core::ptr::drop [x.so]", "library"),
+            ("pg_selfbench::run [pg_selfbench.so]", "own"),
             ("__memmove_avx [libc.so.6]", "system"),
             ("[static in libc-2.31.so]", "system"),
             ("[unknown in linux-vdso.so.1]", "system"),
@@ -396,14 +420,23 @@ mod tests {
         let now = stacks(&[("a;b", 600), ("a;f", 400)]);
         assert_eq!(
             changes(&now, &before).unwrap(),
-            "More time in f +40.0 points. Less in d -30.0 points, b -10.0 points. Gone: c (50.0 %)."
+            "more time in f +40.0 points; less in d -30.0 points; gone: c (50.0 %)."
         );
         // Twice as many samples are no change.
         let twice = stacks(&[("a;b", 100), ("a;c;d", 60), ("a;c;b", 40)]);
         assert_eq!(
             changes(&twice, &before).unwrap(),
-            "No function has another share of the samples."
+            "no share of a function differs by more than chance explains."
         );
+        // Two of 115 samples are chance; names of several functions are none.
+        let few = |own| {
+            stacks(&[
+                ("a;b", 115 - own),
+                ("a;c", own),
+                ("a;[static in postgres]", 100),
+            ])
+        };
+        assert_eq!(changes(&few(2), &few(0)), changes(&twice, &before));
         assert_eq!(changes(&now, &[]), None);
         let classes = [-0.5, -0.01, 0.0, 0.01, 0.5].map(class_of_change);
         assert_eq!(classes, ["less", "fewer", "same", "more", "most"]);

@@ -416,7 +416,10 @@ impl RunChart {
             [data] => return self.finding_of(data),
             [data, before] if self == RunChart::FlameGraph => {
                 let found = changes(&data.stacks, &before.stacks);
-                return found.unwrap_or_else(|| NO_DATA.to_owned());
+                let [run, of] = [data, before].map(|data| data.run_id);
+                return found.map_or(NO_DATA.to_owned(), |found| {
+                    format!("From run {of} to run {run}: {found}")
+                });
             }
             _ => {}
         }
@@ -535,11 +538,14 @@ fn course(
     let (unit, time) = (of.unit(), data.time.scale());
     let name: String = name[..1].to_uppercase() + &name[1..];
     let whole = whole.map(|value| format!("{} {how}, ", unit.with(value)));
+    let low_at = match low_at == high_at {
+        true => String::new(),
+        false => format!(" at {}", time.moment(low_at)),
+    };
     Some(format!(
-        "{name}: {}from {} at {} to {} at {}.",
+        "{name}: {}from {}{low_at} to {} at {}.",
         whole.unwrap_or_default(),
         unit.with(low),
-        time.moment(low_at),
         unit.with(high),
         time.moment(high_at)
     ))

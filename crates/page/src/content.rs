@@ -80,6 +80,7 @@ impl Block {
     pub(crate) fn doubts(remarks: Vec<Remark>) -> Vec<Block> {
         let (notes, mut doubts): (Vec<_>, Vec<_>) =
             remarks.into_iter().partition(|r| r.severity == "note");
+        doubts.sort_by_key(|r| r.severity != "error");
         let others = doubts.split_off(doubts.len().min(UNFOLDED_DOUBTS));
         let mut blocks = vec![match doubts.is_empty() {
             true => Block::Text("No reason to distrust these figures is known.".into()),

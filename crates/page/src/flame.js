@@ -9,8 +9,8 @@
     function read(frame) {
       var title = frame.querySelector("title").textContent;
       return { frame: frame, from: parseFloat(frame.getAttribute("x")), width: parseFloat(frame.getAttribute("width")),
-        y: parseFloat(frame.getAttribute("y")), title: title, name: title.replace(/, [\d,]+ samples, .*$/, ""),
-        samples: Number((/, ([\d,]+) samples, /.exec(title) || ["", "0"])[1].replace(/,/g, "")), points: Number(frame.dataset.points || 0) };
+        y: parseFloat(frame.getAttribute("y")), title: title, name: title.replace(/, [\d,]+ samples?, .*$/, ""),
+        samples: Number((/, ([\d,]+) samples?, /.exec(title) || ["", "0"])[1].replace(/,/g, "")), points: Number(frame.dataset.points || 0) };
     }
     var normal = Array.from(flame.children).map(read), frames = normal, inverted = null;
     var row = parseFloat(flame.children[0].getAttribute("height")), bottom = normal[0].y, isChange = "points" in normal[0].frame.dataset;
@@ -97,7 +97,7 @@
         frame.setAttribute("class", isChange && level > 0 ? "frame " + ["less", "fewer", "same", "more", "most"][step] : node.kind);
         Object.entries({ x: from + "%", y: bottom - row * (depth - 1) + row * level, width: width + "%", height: row }).forEach(function (entry) { frame.setAttribute(entry[0], entry[1]); });
         var title = frame.appendChild(document.createElementNS(chart.namespaceURI, "title")), rect = frame.appendChild(document.createElementNS(chart.namespaceURI, "rect"));
-        title.textContent = node.name + ", " + node.samples.toLocaleString("en") + " samples, " + width.toFixed(1) + " %" + (isChange ? ", " + (node.points < 0 ? "" : "+") + node.points.toFixed(1) + " points" : "");
+        title.textContent = node.name + ", " + node.samples.toLocaleString("en") + (node.samples === 1 ? " sample, " : " samples, ") + width.toFixed(1) + " %" + (isChange ? ", " + (node.points < 0 ? "" : "+") + node.points.toFixed(1) + " points" : "");
         rect.setAttribute("width", "100%");
         rect.setAttribute("height", row - 1);
         var f = read(frame);

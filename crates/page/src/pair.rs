@@ -6,7 +6,7 @@ use crate::run::answer::{rate, remarks};
 use crate::run::{OF_SERVER, OVER_TIME, illustrated, subtitle};
 use crate::source::Source;
 use selfbench_chart::run::{RunChart, RunData, RunFigure};
-use selfbench_model::{Evidence, RunRecord, RunState};
+use selfbench_model::{Evidence, Run, RunRecord, RunState};
 use selfbench_report::{advice, verdict};
 use selfbench_stats::compare::{Comparison, Difference};
 
@@ -46,21 +46,26 @@ impl Side<'_> {
         value.filter(|value| *value > 0.0)
     }
 
-    /// Means of equally many intervals; `None` of a run of few.
+    /// Means of parts of the run, by the length of their intervals; `None` of a run of few intervals.
     fn parts(&self, by_latency: bool) -> Option<Vec<f64>> {
         let figure = match by_latency {
             true => RunFigure::LatencyAvg,
             false => RunFigure::Tps,
         };
         let points = &self.data.figure(figure)?.points;
-        let known = points.iter().filter_map(|point| point.value);
-        let values: Vec<f64> = known.map(|range| range.mean).collect();
-        (values.len() >= LEAST_INTERVALS).then(|| {
-            let parts = values.chunks_exact(values.len() / PARTS);
-            parts
-                .map(|part| part.iter().sum::<f64>() / part.len() as f64)
-                .collect()
-        })
+        let known: Vec<(f64, f64)> = points
+            .iter()
+            .filter_map(|point| Some((point.seconds, point.value?.mean)))
+            .collect();
+        let part = |i: usize| {
+            let part = &known[i * known.len() / PARTS..(i + 1) * known.len() / PARTS];
+            let seconds: f64 = part.iter().map(|(seconds, _)| seconds).sum();
+            part.iter()
+                .map(|(seconds, value)| seconds * value)
+                .sum::<f64>()
+                / seconds
+        };
+        (known.len() >= LEAST_INTERVALS).then(|| (0..PARTS).map(part).collect())
     }
 
     /// Reason why its figures are not those of a whole run.
@@ -140,7 +145,7 @@ pub fn report<S: Source>(
     ];
     let differs = differing(
         "Options, versions, settings, hardware and sizes that differ",
-        "aspect, name",
+        "name, aspect",
         "aspect NOT IN ('result', 'wait', 'budget')",
     )?;
     sections.push(Section {
@@ -176,7 +181,7 @@ pub fn report<S: Source>(
     let budgets = differing(
         "Parts of the mean latency",
         "name AS component",
-        "aspect = 'budget'",
+        "aspect = 'budget' AND coalesce(of_a, of_b) IS NOT NULL",
     )?;
     let budgets = of_table("Where the time goes", budgets);
     add("Where the time goes", &[RunChart::TimeBudget], budgets);
@@ -224,7 +229,7 @@ fn lead(run: &Side, against: &Side) -> String {
             .map(|(side, _)| side.name())
             .collect();
         sentences.push(format!(
-            "Nothing can be compared: {} has no successful transaction.",
+            "Nothing can be compared: the {figure} of {} is not known.",
             names.join(" and ")
         ));
         return text(sentences);
@@ -234,14 +239,25 @@ fn lead(run: &Side, against: &Side) -> String {
     let hashes = records.map(|record| record.run.scripts_hash.as_deref());
     let is_same_work = (hashes[0] == hashes[1] || hashes.contains(&None))
         && records[0].pgio.is_some() == records[1].pgio.is_some();
-    let differs = match (is_same_work, run.record.run.rate == against.record.run.rate) {
-        (false, _) => Some("executed different scripts: their transactions are not the same work"),
-        (true, false) => Some("had different rates: their servers had not the same load"),
-        (true, true) => None,
+    let differs = match (is_same_work, run.record.run.rate, against.record.run.rate) {
+        (false, _, _) => {
+            Some("They executed different scripts: their transactions are not the same work".into())
+        }
+        (true, a, b) if a == b => None,
+        (true, Some(_), Some(_)) => {
+            Some("They had different rates: their servers had not the same load".into())
+        }
+        (true, a, _) => {
+            let with = if a.is_some() { &name } else { &of };
+            Some(format!(
+                "Only {with} had a rate: their servers had not the same load"
+            ))
+        }
     };
     if let Some(differs) = differs {
+        let differs: String = differs;
         sentences.push(format!(
-            "The {figure} of {} is {}, that of {} {}. They {differs}. So this does not say which is faster.",
+            "The {figure} of {} is {}, that of {} {}. {differs}. So this does not say which is faster.",
             named(run),
             value(a),
             named(against),
@@ -257,13 +273,14 @@ fn lead(run: &Side, against: &Side) -> String {
         value(a),
         value(b)
     ));
+    sentences.extend(load(&run.record.run, &against.record.run));
     let parts = [run, against].map(|side| side.parts(by_latency));
     let comparison = match &parts {
         [Some(arm), Some(baseline)] if is_whole => Comparison::of_independent(arm, baseline, SEED),
         _ => None,
     };
     sentences.push(match (is_whole, comparison) {
-        (false, _) => "So this does not say which is faster.".into(),
+        (false, _) => "Not both are whole runs, so this does not say which is faster.".into(),
         (true, Some(comparison)) => noise(&comparison, &name, by_latency),
         (true, None) => format!(
             "Whether noise explains that is not known: {name} or {of} has fewer than {LEAST_INTERVALS} intervals."
@@ -278,6 +295,16 @@ fn lead(run: &Side, against: &Side) -> String {
     text(sentences)
 }
 
+/// What differs between two runs in the load of their servers.
+fn load(run: &Run, against: &Run) -> Option<String> {
+    let clients = (run.clients != against.clients)
+        .then(|| format!("clients ({} and {})", run.clients, against.clients));
+    let scale = (run.scale != against.scale)
+        .then(|| format!("scale ({} and {})", run.scale, against.scale));
+    let differ: Vec<String> = [clients, scale].into_iter().flatten().collect();
+    (!differ.is_empty()).then(|| format!("They differ in {}.", differ.join(" and ")))
+}
+
 /// Whether what two runs varied by over time explains their difference.
 fn noise(comparison: &Comparison, name: &str, by_latency: bool) -> String {
     let faster = match (comparison.difference(), by_latency) {
@@ -287,7 +314,7 @@ fn noise(comparison: &Comparison, name: &str, by_latency: bool) -> String {
     };
     match (faster, comparison.low, comparison.high) {
         (Some(faster), Some(low), Some(high)) => format!(
-            "{name} is {faster}: what both varied by over time does not explain the difference; by it, the ratio is {} \
+            "{name} was {faster}: what both varied by over time does not explain the difference; by it, the ratio is {} \
              (95 %).",
             verdict::range(low, high)
         ),
@@ -335,7 +362,7 @@ mod tests {
         assert_eq!(
             running,
             "Run 0 is in progress: these are its figures so far. Run 0 has 2.000 times the throughput of run 0: \
-             100.0 tps against 50.00 tps. So this does not say which is faster."
+             100.0 tps against 50.00 tps. Not both are whole runs, so this does not say which is faster."
         );
     }
 
@@ -345,7 +372,7 @@ mod tests {
         let none = lead_of([finished, (RunState::Finished, 0.0, Some("a"))]);
         assert_eq!(
             none,
-            "Nothing can be compared: run 0 has no successful transaction."
+            "Nothing can be compared: the throughput of run 0 is not known."
         );
     }
 }

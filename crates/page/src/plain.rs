@@ -76,8 +76,10 @@ fn add(text: &mut Vec<String>, has_charts: &mut bool, block: &Block) {
         }
         Block::Findings(findings) => {
             for remark in findings {
-                let (finding, evidence) = (line(&remark.finding), line(&remark.evidence));
-                let words = format!("{}: {finding}: {evidence}", remark.severity);
+                let mut words = format!("{}: {}", remark.severity, line(&remark.finding));
+                if !remark.evidence.is_empty() {
+                    words += &format!(": {}", line(&remark.evidence));
+                }
                 text.extend(fitting(&words));
             }
         }

@@ -71,29 +71,35 @@ my $same = copy_of($run, '(100000 + 1000 * (interval_no % 3) - 900)', 'label = N
 
 # Which is faster, and whether noise explains it.
 my $lead = lead($fast, $slow);
-like($lead, qr/^Run $fast has (?:1\.99\d|2\.0\d+) times the throughput of run $slow: 100,\d{3} tps against 50,\d{3} tps\. Run $fast is faster: .* the ratio is (?:1\.99\d*|2\.0\d*)(?: to 2\.0\d*)? \(95 %\)/,
+like($lead, qr/^Run $fast has (?:1\.99\d|2\.0\d+) times the throughput of run $slow: 100,\d{3} tps against 50,\d{3} tps\. Run $fast was faster: .* the ratio is (?:1\.99\d*|2\.0\d*)(?: to 2\.0\d*)? \(95 %\)/,
 	'the faster run');
 like($lead, qr/Two single runs do not show how much runs differ/, 'no certainty that two runs do not give');
-like(lead($slow, $fast), qr/^Run $slow has 0\.(?:499|500|501) times .* Run $slow is slower:/, 'the slower run');
+like(lead($slow, $fast), qr/^Run $slow has 0\.(?:499|500|501) times .* Run $slow was slower:/, 'the slower run');
 like(lead($fast, $same), qr/What both varied by over time explains that: no difference can be seen\./, 'noise');
 my $short = run_of("'select-only', transactions => 20, clients => 2, vacuum => 'none'");
 like(lead($fast, $short), qr/Whether noise explains that is not known: run $fast or run $short has fewer than 10 intervals\./, 'a short run');
 
 # What cannot be compared is said.
 my $failed = copy_of($run, '100', "state = 'failed', errors = '{out of memory}'");
-like(lead($fast, $failed), qr/^Run $failed failed\. .*So this does not say which is faster\.$/, 'a failed run');
+like(lead($fast, $failed), qr/^Run $failed failed\. .*Not both are whole runs, so this does not say which is faster\.$/, 'a failed run');
 my $canceled = copy_of($run, '100', "state = 'canceled'");
-like(lead($canceled, $fast), qr/^Run $canceled was canceled\..*So this does not say which is faster\.$/, 'a canceled run');
+like(lead($canceled, $fast), qr/^Run $canceled was canceled\..*Not both are whole runs, so this does not say which is faster\.$/, 'a canceled run');
 my $other = run_of("'simple-update', mode => 'libpq', transactions => 20, clients => 2");
 like(lead($fast, $other), qr/^The throughput of run $fast \(mode spi\) is .*, that of run $other \(mode libpq\) .* They executed different scripts/, 'other scripts, other mode');
 my $rate = copy_of($run, '100', 'rate = 100');
-like(lead($fast, $rate), qr/^The mean latency of .* They had different rates/, 'a rate');
+like(lead($fast, $rate), qr/^The mean latency of .* Only run $rate had a rate:/, 'a rate');
+like(lead($rate, copy_of($run, '100', 'rate = 200')), qr/ They had different rates:/, 'two rates');
+like(lead($fast, copy_of($run, '(50000 + 50 * (interval_no % 3))', 'clients = 7, scale = 9')), qr/ They differ in clients \(\d+ and 7\) and scale \(\d+ and 9\)\. /, 'another load');
+my $lost = copy_of($run, '100', "state = 'lost'");
+$node->safe_psql('postgres', "UPDATE bench.runs SET tps = NULL, latency_avg_ms = NULL, transactions = 0 WHERE run_id = $lost");
+like(lead($fast, $lost), qr/^Run $lost was lost before it stored a result\. Nothing can be compared: the throughput of run $lost is not known\.$/, 'a lost run');
+like(value("SELECT string_agg(l, ' ') FROM bench.report($lost) l"), qr/^ *The run was lost: .* Its figures are not known\./, 'its own report');
 $node->safe_psql('postgres', "SELECT bench.initialize_pgio(tables => 1, size => '4MB')");
 my $pgio = value("SELECT run_id FROM bench.run_pgio(transactions => 20)");
 like(lead($pgio, $fast), qr/They executed different scripts/, "pgio's workload");
 my $in_progress = value("SELECT bench.start('select-only', duration => '600 s', label => 'goes on')");
 wait_for_transactions($node, 'goes on');
-like(lead($in_progress, $fast), qr/^Run $in_progress is in progress: these are its figures so far\. Run $in_progress has [^ ]+ times .*So this does not say which is faster\.$/, 'a run in progress');
+like(lead($in_progress, $fast), qr/^Run $in_progress is in progress: these are its figures so far\. Run $in_progress has [^ ]+ times .*Not both are whole runs, so this does not say which is faster\.$/, 'a run in progress');
 $node->safe_psql('postgres', "SELECT bench.cancel($in_progress)");
 $node->psql('postgres', "SELECT bench.wait($in_progress)");
 
@@ -101,7 +107,7 @@ $node->psql('postgres', "SELECT bench.wait($in_progress)");
 my $html = report($fast, $slow, 'html');
 like($html, qr/<h2[^>]*>$_<\/h2>/, "section $_")
   foreach ('Result', 'Runs', 'What differs', 'Throughput and latency over time', 'Latency of the transactions', 'Where the time goes');
-like($html, qr/<td class="text">duration_s<\/td><td class="text">4<\/td><td class="text">3<\/td>/, 'a difference');
+like($html, qr/<td class="text">duration_s<\/td><td class="text">option<\/td><td class="text">4<\/td><td class="text">3<\/td>/, 'a difference');
 like($html, qr/<title>$_ of run $fast \([^<]*\) and run $slow \([^<]*\)<\/title><desc>Run $fast: [^<]+ Run $slow: [^<]+\.<\/desc>/, "chart: $_")
   foreach ('Throughput', 'Latency', 'CPU', 'WAL', 'Distribution of latencies', 'Percentiles of latency', 'Time budget');
 like($html, qr/&lt;script&gt;alert\(1\)/, 'hostile label: the text is shown');
@@ -110,13 +116,13 @@ my ($drawn) = $html =~ /<caption>Throughput: as drawn<\/caption>.*?<tbody>(.*?)<
 my @rows = map { [ /<td>([^<]*)<\/td>/g ] } $drawn =~ /<tr>(.*?)<\/tr>/sg;
 is(scalar @rows, value("SELECT count(*) FROM bench.run_intervals WHERE run_id = $fast"), 'a row for each interval of both');
 is(scalar(grep { $_->[1] !~ /^(?:100|99),\d{3}$/ || $_->[2] !~ /^(?:50|49),\d{3}$/ } @rows), 0, 'with the figures of both');
-my ($query) = $html =~ /Query: <code>(SELECT aspect, .*?)<\/code>/;
-like(value($query), qr/^option\|duration_s\|4\|3\|$/m, 'the query of what differs');
+my ($query) = $html =~ /Query: <code>(SELECT name, aspect, .*?)<\/code>/;
+like(value($query), qr/^duration_s\|option\|4\|3\|$/m, 'the query of what differs');
 my $markdown = report($fast, $slow, 'markdown');
 like($markdown, qr/^SELECT bench\.chart\($fast, 'latency', against => $slow\)$/m, 'Markdown names charts');
 unlike($markdown, qr/<script|<img/, 'hostile label: no element in Markdown');
 my $text = report($fast, $slow, 'text');
-like($text, qr/^ option +\| duration_s +\| 4 +\| 3 /m, 'what differs as text');
+like($text, qr/^ duration_s +\| option +\| 4 +\| 3 /m, 'what differs as text');
 unlike($text, qr/Throughput and latency over time/, 'no heading without text');
 
 # Of a run with a warm-up, charts begin where it ends.
@@ -134,7 +140,7 @@ foreach my $name (@charts)
 }
 
 # A flame graph tells how shares changed: of a run that has twice as many samples, nothing did.
-foreach my $case ([ $slow, 2, 'main;b', 1, 'main;c', 1 ], [ $fast, 4, 'main;b', 3, 'main;pg_fsync', 1 ])
+foreach my $case ([ $slow, 200, 'main;b', 1, 'main;c', 1 ], [ $fast, 400, 'main;b', 3, 'main;pg_fsync', 1 ])
 {
 	my ($run_id, $times, @stacks) = @$case;
 	$node->safe_psql('postgres', "DELETE FROM bench.run_stacks WHERE run_id = $run_id;
@@ -142,10 +148,10 @@ foreach my $case ([ $slow, 2, 'main;b', 1, 'main;c', 1 ], [ $fast, 4, 'main;b', 
 			($run_id, 'spi client', '$stacks[2]', $times * $stacks[3])");
 }
 $svg = value("SELECT bench.chart($fast, 'flamegraph', against => $slow)");
-like($svg, qr/<desc>More time in b \+25\.0 points, pg_fsync \+25\.0 points\. Less in c -50\.0 points\. Gone: c \(50\.0 %\)\.<\/desc>/,
+like($svg, qr/<desc>From run $slow to run $fast: more time in b \+25\.0 points, pg_fsync \+25\.0 points; less in c -50\.0 points; gone: c \(50\.0 %\)\.<\/desc>/,
 	'what changed');
-like($svg, qr/<svg class="frame most"[^>]* width="75%"[^>]* data-points="25\.00"><title>b, 12 samples, 75\.0 %, \+25\.0 points</, 'a frame that grew');
-like($svg, qr/<svg class="frame same"[^>]*><title>main, 16 samples, 100 %, \+0\.0 points</, 'one that did not');
+like($svg, qr/<svg class="frame most"[^>]* width="75%"[^>]* data-points="25\.00"><title>b, 1,200 samples, 75\.0 %, \+25\.0 points</, 'a frame that grew');
+like($svg, qr/<svg class="frame same"[^>]*><title>main, 1,600 samples, 100 %</, 'one that did not');
 unlike($svg, qr/<title>c, /, 'none that is gone');
 
 # Wrong arguments.

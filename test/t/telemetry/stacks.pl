@@ -313,6 +313,13 @@ foreach (1 .. 2)
 	is(sql("SELECT process, processes FROM bench.run_profiles WHERE run_id = $run AND sampled"), 'spi client|1', 'a client in a backend');
 }
 
+# Stacks as an imported document may have them: deep, and with as many samples as there are numbers, or none.
+sql("DELETE FROM bench.run_stacks WHERE run_id = $run; INSERT INTO bench.run_stacks VALUES ($run, 'spi client', 'a' || (SELECT string_agg(';f' || n, '') FROM generate_series(1, 20000) n), 9223372036854775807),
+	($run, 'spi client', 'a', 9223372036854775807), ($run, 'libpq client', 'a', 0)");
+is(sql("SELECT function, self_samples, self_share, total_samples FROM bench.top_functions($run) WHERE process = 'libpq client' OR function IN ('a', 'f20000')"),
+	"a|0||0\na|9223372036854775807|0.5|9223372036854775807\nf20000|9223372036854775807|0.5|9223372036854775807", 'imported stacks');
+like(sql("SELECT bench.report($run, 'html')"), qr/<\/html>/, 'and their report');
+
 # Deleted with their runs.
 sql("SELECT bench.delete_runs(ARRAY[$run])");
 is(sql("SELECT count(*) FROM bench.run_stacks WHERE run_id = $run"), '0', 'stacks of a deleted run');

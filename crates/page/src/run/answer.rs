@@ -10,16 +10,8 @@ use selfbench_stats::summary;
 pub(super) fn answer(record: &RunRecord, evidence: &Evidence) -> Vec<Block> {
     let run = &record.run;
     let findings = advice(record, evidence);
-    let ended = match run.state {
-        RunState::Starting | RunState::Running => {
-            Some("The run is in progress: these are its figures so far.")
-        }
-        RunState::Canceled => Some("The run was canceled: these are its figures until then."),
-        RunState::Lost => Some("The run was lost: its processes ended before it stored a result."),
-        RunState::Failed | RunState::Finished => None,
-    };
     let mut blocks: Vec<Block> = Vec::new();
-    blocks.extend(ended.map(|words| Block::Text(words.into())));
+    blocks.extend(state(run).map(|words| Block::Text(words.into())));
     blocks.push(Block::Lead(told(record, &findings)));
     blocks.push(Block::Figures(figures(record)));
     let remarks = remarks(run, findings);
@@ -30,6 +22,18 @@ pub(super) fn answer(record: &RunRecord, evidence: &Evidence) -> Vec<Block> {
         blocks.extend(Block::doubts(remarks));
     }
     blocks
+}
+
+/// The state of a run whose figures are not those of all of it. One that failed begins with the reason.
+fn state(run: &Run) -> Option<&'static str> {
+    match run.state {
+        RunState::Starting | RunState::Running => {
+            Some("The run is in progress: these are its figures so far.")
+        }
+        RunState::Canceled => Some("The run was canceled: these are its figures until then."),
+        RunState::Lost => Some("The run was lost: its processes ended before it stored a result."),
+        RunState::Failed | RunState::Finished => None,
+    }
 }
 
 /// Doubts about the figures of a run.
@@ -43,7 +47,13 @@ pub(crate) fn remarks(run: &Run, findings: Vec<Finding>) -> Vec<Remark> {
             remedy: finding.remedy.into(),
         })
         .collect();
-    remarks.extend(run.errors.iter().map(|error| Remark {
+    let is_told = |error: &str| remarks.iter().any(|remark| remark.evidence.contains(error));
+    let untold: Vec<&String> = run
+        .errors
+        .iter()
+        .filter(|error| !is_told(error.trim_end()))
+        .collect();
+    remarks.extend(untold.into_iter().map(|error| Remark {
         severity: "error",
         finding: error.trim_end().into(),
         evidence: String::new(),
@@ -58,9 +68,10 @@ pub(crate) fn remarks(run: &Run, findings: Vec<Finding>) -> Vec<Remark> {
     remarks
 }
 
-/// The result in words, and what explains most of it. A run that failed begins with the reason.
+/// The state of the run if it is not a whole one, the result in words, and what explains most of it.
 pub fn lead(record: &RunRecord, evidence: &Evidence) -> String {
-    told(record, &advice(record, evidence))
+    let state = state(&record.run).map(|words| format!("{words} "));
+    state.unwrap_or_default() + &told(record, &advice(record, evidence))
 }
 
 fn told(record: &RunRecord, findings: &[Finding]) -> String {
@@ -123,6 +134,7 @@ fn in_words(run: &Run) -> String {
     };
     let (Some(tps), Some(avg_ms)) = (run.figures.tps, latency.latency_avg_ms) else {
         return match counts.total() {
+            0 if run.state == RunState::Lost => "Its figures are not known.".into(),
             0 => "No transaction has ended.".into(),
             total => format!(
                 "None of {} transactions was successful.",
