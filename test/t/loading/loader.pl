@@ -221,6 +221,7 @@ my $written = sub {
 	my ($settings) = @_;
 	my $from = $node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()');
 	my (undef, undef, $stderr) = $node->psql('ours', "$settings; SELECT bench.initialize(scale => 5, steps => 'dtg', workers => 2)");
+	$stderr =~ s/\n +/ /g; # of a long line
 	return ($node->safe_psql('postgres', "SELECT pg_current_wal_insert_lsn() - '$from'::pg_lsn"),
 		join "\n", $stderr =~ /^.*(NOTICE:  "wal_compression" is .*)/mg);
 };
