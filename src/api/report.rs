@@ -196,7 +196,12 @@ fn text_of(record: &RunRecord) -> Result<String> {
     let mut text = format!("{lead}\n\n{}", selfbench_report::text(record, &evidence));
     text.extend(course_of(run_id)?);
     let lines = selfbench_markup::lines(&text);
-    let lines: Vec<String> = lines.lines().flat_map(fitting).collect();
+    // Commands are indented, as pgbench prints them.
+    let fit = |line: &str| match line.starts_with(' ') {
+        true => vec![line.to_owned()],
+        false => fitting(line),
+    };
+    let lines: Vec<String> = lines.lines().flat_map(fit).collect();
     Ok(lines.join("\n") + "\n")
 }
 
