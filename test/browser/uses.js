@@ -343,7 +343,7 @@ function covered(frames) {
 
 // Samples of a frame, by its title.
 function samplesOf({ name }) {
-  return Number(/, ([\d,]+) samples, /.exec(name)[1].replaceAll(',', ''));
+  return Number(/, ([\d,]+) samples?, /.exec(name)[1].replaceAll(',', ''));
 }
 
 // Inverted, the first row has the samples of the functions themselves, and the graph is as before the second time.
@@ -358,7 +358,7 @@ async function inverts(page) {
   before.slice(1).forEach((frame) => {
     const called = before.filter(({ x, width, y }) => Math.abs(frame.y - row - y) < 1 && x + width / 2 > frame.x && x + width / 2 < frame.x + frame.width);
     const samples = samplesOf(frame) - called.reduce((sum, other) => sum + samplesOf(other), 0);
-    const name = frame.name.replace(/, [\d,]+ samples, .*$/, '');
+    const name = frame.name.replace(/, [\d,]+ samples?, .*$/, '');
     own.set(name, (own.get(name) ?? 0) + samples);
   });
   const least = 0.002 * samplesOf(before[0]);
@@ -366,7 +366,7 @@ async function inverts(page) {
   const first = after.filter(({ y }) => Math.abs(y - after[0].y - row) < 1);
   return [
     ...(expected.length > 3 ? [] : ['use: no functions']),
-    ...differs('the first row', first.map((frame) => `${frame.name.replace(/, [\d,]+ samples, .*$/, '')} ${samplesOf(frame)}`).sort(), expected.sort()),
+    ...differs('the first row', first.map((frame) => `${frame.name.replace(/, [\d,]+ samples?, .*$/, '')} ${samplesOf(frame)}`).sort(), expected.sort()),
     ...differs('all frames again', await frames(page), before),
   ];
 }

@@ -186,7 +186,7 @@ fn rounded(value: f64) -> f64 {
 /// An interval that does not contain 1, with as many decimals as show its width, and that it does not.
 pub fn range(low: f64, high: f64) -> String {
     let width = (high - low).max(low * 1e-3);
-    let least = if low < 100.0 { 1.0 } else { 0.0 };
+    let least = if high < 100.0 { 1.0 } else { 0.0 };
     let mut decimals = (-width.log10()).ceil().clamp(least, MAX_DECIMALS as f64) as usize;
     let one = |decimals: usize| format!("{:.decimals$}", 1.0);
     let text = |value: f64, decimals: usize| format!("{value:.decimals$}");
