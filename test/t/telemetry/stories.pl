@@ -78,6 +78,7 @@ sub limit_files
 }
 
 my $holder = $node->background_psql('postgres');
+$holder->set_query_timer_restart; # with COUNT, it is used for longer
 $holder->query_safe("SET application_name = 'locker'");
 
 # Each story: its name; script and options of its run; what happens meanwhile, in a run of $_[0] times the usual length;
