@@ -164,8 +164,9 @@ pub fn changes(stacks: &Stacks, before: &Stacks) -> Option<String> {
     }
     let mut changed: Vec<(&str, f64)> = own
         .into_iter()
-        .filter(|(function, shares)| !stands_for_several(function) && change(*shares, all) != 0.0)
-        .map(|(function, [now, then])| (function, now - then))
+        .filter(|(function, _)| !stands_for_several(function))
+        .map(|(function, shares)| (function, change(shares, all)))
+        .filter(|(_, change)| *change != 0.0)
         .collect();
     changed.sort_by(|a, b| b.1.total_cmp(&a.1));
     let points = |(function, change): &(&str, f64)| {

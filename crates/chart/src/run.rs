@@ -62,7 +62,7 @@ impl RunData {
         }
     }
 
-    /// It in the time since its warm-up and without marks, to be drawn with another run.
+    /// Data of the time since the warm-up and without marks, to be drawn with those of another run.
     pub fn since_warm_up(mut self) -> RunData {
         let warm_up = |span: &&Span| span.kind == SpanKind::WarmUp;
         let start = self.spans.iter().find(warm_up).map_or(0.0, |span| span.to);

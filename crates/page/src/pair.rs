@@ -239,7 +239,8 @@ fn lead(run: &Side, against: &Side) -> String {
     let hashes = records.map(|record| record.run.scripts_hash.as_deref());
     let is_same_work = (hashes[0] == hashes[1] || hashes.contains(&None))
         && records[0].pgio.is_some() == records[1].pgio.is_some();
-    let differs = match (is_same_work, run.record.run.rate, against.record.run.rate) {
+    let differs: Option<String> = match (is_same_work, run.record.run.rate, against.record.run.rate)
+    {
         (false, _, _) => {
             Some("They executed different scripts: their transactions are not the same work".into())
         }
@@ -255,7 +256,6 @@ fn lead(run: &Side, against: &Side) -> String {
         }
     };
     if let Some(differs) = differs {
-        let differs: String = differs;
         sentences.push(format!(
             "The {figure} of {} is {}, that of {} {}. {differs}. So this does not say which is faster.",
             named(run),
@@ -295,7 +295,7 @@ fn lead(run: &Side, against: &Side) -> String {
     text(sentences)
 }
 
-/// What differs between two runs in the load of their servers.
+/// Differences between two runs in the load of their servers.
 fn load(run: &Run, against: &Run) -> Option<String> {
     let clients = (run.clients != against.clients)
         .then(|| format!("clients ({} and {})", run.clients, against.clients));
