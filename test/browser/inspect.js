@@ -35,7 +35,7 @@ class Checks {
 }
 
 async function inspect(page, { rules }) {
-  const faults = [...(await policyOf(page)), ...(await markupOf(page)), ...(await overflowOf(page)), ...(await page.evaluate(textsOf))];
+  const faults = [...(await policyOf(page)), ...(await markupOf(page)), ...(await overflowOf(page)), ...(await page.evaluate(legendsOf)), ...(await page.evaluate(textsOf))];
   if (rules) {
     // By the debugger's protocol, to which the page's policy does not apply.
     await page.evaluate(axe.source);
@@ -76,6 +76,19 @@ function markupOf(page) {
       }
     }
     return faults;
+  });
+}
+
+// In the page: two rows of a legend take one line if there is place, below the caption.
+function legendsOf() {
+  const across = matchMedia('(min-width: 46rem)').matches ? 2 : 1;
+  return [...document.querySelectorAll('figure > svg:has(.rows)')].filter((svg) => svg.getBoundingClientRect().width > 0).flatMap((svg) => {
+    const rows = [...svg.querySelectorAll('.rows > text')].map((row) => row.getBoundingClientRect());
+    const lines = [...new Set(rows.map(({ top }) => Math.round(top)))];
+    const name = svg.querySelector('title').textContent;
+    const faults = lines.length === Math.ceil(rows.length / across) ? [] : [`legend: ${rows.length} rows of "${name}" in ${lines.length} lines`];
+    const above = svg.parentElement.querySelector('figcaption').getBoundingClientRect().bottom;
+    return Math.min(...lines) >= above - 1 ? faults : [...faults, `legend: that of "${name}" is over the caption`];
   });
 }
 

@@ -67,11 +67,13 @@ pub(crate) fn height(entries: &[Entry]) -> f64 {
     rows(entries).len() as f64 * ROW
 }
 
-/// A legend whose first row begins at `top`.
+/// A legend whose first row begins at `top`. A wide page puts two rows beside each other.
 pub(crate) fn draw(entries: &[Entry], top: f64) -> Markup {
     html! {
-        @for (i, row) in rows(entries).iter().enumerate() {
-            text.legend x="0" y=(top + ROW * i as f64 + 11.0) { (parts(row)) }
+        g.rows {
+            @for (i, row) in rows(entries).iter().enumerate() {
+                text.legend x="0" y=(top + ROW * i as f64 + 11.0) { (parts(row)) }
+            }
         }
     }
 }

@@ -101,9 +101,10 @@ pub fn report<S: Source>(
         runs: &runs,
         charts,
     };
-    let mut differing = |caption: &str, columns: &str, condition: &str| {
+    let mut differing = |caption: &str, columns: &str, value: &str, unit: &str, condition: &str| {
+        let [of_run, of_other] = ["of_b", "of_a"].map(|side| value.replace("value", side));
         let query = format!(
-            "SELECT {columns}, of_b AS run_{run_id}, of_a AS run_{other_id}, ratio \
+            "SELECT {columns}, {of_run} AS run_{run_id}{unit}, {of_other} AS run_{other_id}{unit}, ratio \
              FROM bench.compare_runs('{{{other_id}}}', '{{{run_id}}}') WHERE {condition}"
         );
         source.table(caption, query)
@@ -112,6 +113,8 @@ pub fn report<S: Source>(
     let figures = differing(
         "Figures",
         "name",
+        "value::float8",
+        "",
         "aspect = 'result' AND name <> 'runs' AND coalesce(of_a, of_b) IS NOT NULL",
     )?;
     answer.extend(figures.map(Block::Table));
@@ -146,6 +149,8 @@ pub fn report<S: Source>(
     let differs = differing(
         "Options, versions, settings, hardware and sizes that differ",
         "name, aspect",
+        "value",
+        "",
         "aspect NOT IN ('result', 'wait', 'budget')",
     )?;
     sections.push(Section {
@@ -173,6 +178,8 @@ pub fn report<S: Source>(
     let waits = differing(
         "Wait events whose shares of the samples differ",
         "name",
+        "value",
+        "",
         "aspect = 'wait'",
     )?;
     add("Waits", &[RunChart::Waits], of_table("Waits", waits));
@@ -181,6 +188,8 @@ pub fn report<S: Source>(
     let budgets = differing(
         "Parts of the mean latency",
         "name AS component",
+        "split_part(value, ' ', 1)::float8",
+        "_us",
         "aspect = 'budget' AND coalesce(of_a, of_b) IS NOT NULL",
     )?;
     let budgets = of_table("Where the time goes", budgets);

@@ -108,6 +108,8 @@ my $html = report($fast, $slow, 'html');
 like($html, qr/<h2[^>]*>$_<\/h2>/, "section $_")
   foreach ('Result', 'Runs', 'What differs', 'Throughput and latency over time', 'Latency of the transactions', 'Where the time goes');
 like($html, qr/<td class="text">duration_s<\/td><td class="text">option<\/td><td class="text">4<\/td><td class="text">3<\/td>/, 'a difference');
+like($html, qr/<td[^>]*>tps<\/td><td class="number">100,\d{3}<\/td><td class="number">50,\d{3}<\/td>/, 'figures have separators');
+like($html, qr/<th[^>]*>component<\/th><th[^>]*>run $fast us<\/th>/, 'parts of the latency have their unit in the head');
 like($html, qr/<title>$_ of run $fast \([^<]*\) and run $slow \([^<]*\)<\/title><desc>Run $fast: [^<]+ Run $slow: [^<]+\.<\/desc>/, "chart: $_")
   foreach ('Throughput', 'Latency', 'CPU', 'WAL', 'Distribution of latencies', 'Percentiles of latency', 'Time budget');
 like($html, qr/&lt;script&gt;alert\(1\)/, 'hostile label: the text is shown');
