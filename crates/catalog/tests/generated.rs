@@ -159,6 +159,20 @@ fn released_scripts_do_not_change() {
         meta.contains(&format!("\"pg_selfbench--{version}.sql\"")),
         "META.json"
     );
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).expect("a changelog");
+    let packaged = format!("pg-selfbench ({version}-");
+    assert!(
+        read("debian/changelog").starts_with(&packaged),
+        "debian/changelog"
+    );
+    let newest = format!("\n## [{version}] - ");
+    let changelog = read("CHANGELOG.md");
+    assert_eq!(
+        changelog.find("\n## "),
+        changelog.find(&newest),
+        "CHANGELOG.md"
+    );
+    assert!(changelog.contains(&newest), "CHANGELOG.md");
     let script = script(root()).expect("the script can be made");
     assert!(symbols(&script).count() > 50);
     assert_eq!(missing_symbol(&root().join("src"), &script), None);
