@@ -30,7 +30,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 # One target directory for each major version, so that switching is cheap.
 CARGO_TARGET_DIR ?= target
 EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%) $(CARGO_TARGET_DIR)/catalog $(CARGO_TARGET_DIR)/fuzz \
-  $(CARGO_TARGET_DIR)/browser test/versions demo.html
+  $(CARGO_TARGET_DIR)/browser test/versions demo.html curves.csv
 
 .DEFAULT_GOAL := build
 .PHONY: build dist docs reference release install-library uninstall-library demo test test-browser soak bench fuzz help FORCE
@@ -161,7 +161,8 @@ test/matrix       make test on all versions, one after the other; a cache keeps 
 make soak         end processes of runs at random moments, COUNT=200 times; compare
                   generated scripts and expressions of SEEDS=10 new seeds; SEED= repeats;
                   compare EQUAL=40 times equal arms, SLOWED=20 times one slowed by 5 %
-                  SOAK_ONLY=endings, stories, seeds or comparisons runs only these
+                  observe what grows in ENDURANCE_SECONDS=5400 and SHORT_RUNS=2000
+                  SOAK_ONLY=endings, stories, seeds, comparisons or endurance runs only these
 make bench        install what is missing, build, measure everything beside pgbench
                   and other peers on a scratch server; see docs/performance.md
                   QUICK=1 takes three minutes instead of fifteen
