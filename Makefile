@@ -2,13 +2,17 @@
 # "make help" lists the targets.  make must be able to read this file before a
 # server is installed, because "make demo" and "make test" install one.
 
+# Where the sources are.  A build in a directory of its own: make -f SOURCES/Makefile.
+TOP := $(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))
+
 EXTENSION  = pg_selfbench
-EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
+EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(TOP)/$(EXTENSION).control)
 SCRIPT     = $(EXTENSION)--$(EXTVERSION).sql
 DATA_built = $(SCRIPT)
 # Install scripts of released versions, and updates.  One of this version is the same as the built one.
-EARLIER    = $(foreach file,$(wildcard releases/*.sql),$(if $(findstring --,$(file:releases/$(EXTENSION)--%=%)),,$(file)))
-DATA       = $(filter-out releases/$(SCRIPT),$(wildcard releases/*.sql))
+RELEASED   = $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/releases/*.sql))
+EARLIER    = $(foreach file,$(RELEASED),$(if $(findstring --,$(file:releases/$(EXTENSION)--%=%)),,$(file)))
+DATA       = $(filter-out releases/$(SCRIPT),$(RELEASED))
 
 # Tests.  The order matters in the first two: test_setup and catalog come first.
 REGRESS     = test_setup catalog errors results scripts pgio_tables pgio
@@ -30,14 +34,18 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 # One target directory for each major version, so that switching is cheap.
 CARGO_TARGET_DIR ?= target
 EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%) $(CARGO_TARGET_DIR)/catalog $(CARGO_TARGET_DIR)/fuzz \
-  $(CARGO_TARGET_DIR)/browser test/versions demo.html curves.csv
+  $(CARGO_TARGET_DIR)/browser $(TOP)/test/versions demo.html curves.csv
 
 .DEFAULT_GOAL := build
 .PHONY: build dist docs reference release install-library uninstall-library demo test test-browser soak bench fuzz help FORCE
 
 ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
-PG_PROVE_FLAGS += -I $(CURDIR)/test/lib
+# What is built is not taken from the sources' directory, where another build may have left it.
+srcdir := $(TOP)
+override VPATH :=
+vpath %.control $(TOP)
+PG_PROVE_FLAGS += -I $(abspath $(TOP))/test/lib
 else
 all: build
 install installcheck uninstall: ; $(error $(NO_SERVER))
@@ -47,7 +55,7 @@ endif
 FEATURE = $(addprefix pg,$(filter $(PG_VERSIONS),$(MAJORVERSION)))
 OUT     = $(CARGO_TARGET_DIR)/$(FEATURE)
 LIBRARY = $(OUT)/release/lib$(EXTENSION).so
-SOURCES = Cargo.toml Cargo.lock docs/run.schema.json $(shell find src crates -type f)
+SOURCES = $(addprefix $(TOP)/,Cargo.toml Cargo.lock docs/run.schema.json) $(shell find $(TOP)/src $(TOP)/crates -type f)
 
 NO_SERVER = set PG_CONFIG: "$(PG_CONFIG)" leads to $(if $(MAJORVERSION),PostgreSQL $(VERSION)) \
   $(if $(MAJORVERSION),and not to one of $(PG_VERSIONS),no server files; tools/prerequisites.sh installs them)
@@ -62,8 +70,8 @@ LINK_ARGS = $(if $(filter yes,$(enable_rpath)),$(addprefix -C link-arg=,$(rpath)
 
 $(LIBRARY): $(SOURCES) $(OUT)/server
 	PGRX_PG_CONFIG_PATH='$(shell command -v $(PG_CONFIG))' PQ_LIB_DIR='$(libdir)' \
-	cargo rustc --release --locked --target-dir $(OUT) --no-default-features --features $(FEATURE) \
-	  -- $(LINK_ARGS)
+	cargo rustc --release --locked --manifest-path $(TOP)/Cargo.toml --target-dir $(OUT) \
+	  --no-default-features --features $(FEATURE) -- $(LINK_ARGS)
 	@touch $@
 
 # Names the server that the library was built for; another one rebuilds it.
@@ -73,17 +81,17 @@ $(OUT)/server: FORCE
 	@echo '$(VERSION) in $(bindir)' | cmp -s - $@ || echo '$(VERSION) in $(bindir)' >$@
 
 # Made of the pieces in src/sql and of the lists of options and columns, as text.
-CATALOG = cargo run --quiet --locked --target-dir $(CARGO_TARGET_DIR)/catalog -p selfbench_catalog --
+CATALOG = cd $(TOP) && cargo run --quiet --locked --target-dir $(abspath $(CARGO_TARGET_DIR)/catalog) -p selfbench_catalog --
 
-$(SCRIPT): $(filter src/sql/% crates/%,$(SOURCES)) Makefile
-	$(CATALOG) sql >$@.new
+$(SCRIPT): $(filter $(TOP)/src/sql/% $(TOP)/crates/%,$(SOURCES)) $(TOP)/Makefile
+	$(CATALOG) sql >$(CURDIR)/$@.new
 	@mv $@.new $@
 
 # Install scripts of versions that never were, for the test of updates.
-test/versions: $(SCRIPT)
-	$(CATALOG) versions $@
+$(TOP)/test/versions: $(SCRIPT)
+	$(CATALOG) versions test/versions
 
-installcheck: test/versions
+installcheck: $(TOP)/test/versions
 
 dist:
 	+@tools/dist.sh
