@@ -15,6 +15,8 @@ tools/prerequisites.sh
 . tools/scratch.sh
 
 scratch_create
+[ -d "${CARGO_TARGET_DIR:-target}" ] || require_space 1500 "$PWD"
+require_space 500 "$scratch"
 say "building"
 scratch_install
 say "starting a server in $scratch"

@@ -55,7 +55,7 @@ choose_major() {
     for major in $newest_first; do
         ! is_offered "postgresql-$major" || return 0
     done
-    die "no package of PostgreSQL $supported is available"
+    die "apt has no package of PostgreSQL $supported: check the network, or add a repository that has one"
 }
 
 drop_in=/etc/postgresql-common/createcluster.d/pg_selfbench.conf
@@ -131,30 +131,60 @@ check_server() {
     esac
 }
 
+needed_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+is_new_enough() { # VERSION
+    [ -n "$1" ] && printf '%s\n' "$needed_rust" "$1" | sort -VC
+}
+
 rust_is_new_enough() {
-    local needed present
-    needed=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-    present=$(cargo --version 2>/dev/null | cut -d ' ' -f 2)
-    [ -n "$present" ] && printf '%s\n' "$needed" "$present" | sort -VC
+    is_new_enough "$(cargo --version 2>/dev/null | cut -d ' ' -f 2)"
+}
+
+# Prints the distribution's packages of Rust if they are new enough.  Debian has newer ones, for
+# its browsers, which replace the others: nothing is replaced.
+rust_packages() {
+    local packages
+    ! command -v cargo rustc >/dev/null && command -v apt-get >/dev/null || return 0
+    for packages in "cargo rustfmt rust-clippy" "cargo-web rustfmt-web rust-web-clippy"; do
+        if is_new_enough "$(apt-cache policy "${packages%% *}" | sed -n 's/^ *Candidate: *\([0-9]\)/\1/p')"; then
+            echo "$packages"
+            return
+        fi
+    done
+}
+
+rustup_init() {
+    local installer source=${RUSTUP_INIT:-https://sh.rustup.rs}
+    installer=$(mktemp)
+    curl --proto '=https' --tlsv1.2 -sSf -o "$installer" "$source" ||
+        die "$source could not be fetched: install Rust $needed_rust or newer, and try again"
+    RUSTUP_INIT_SKIP_PATH_CHECK=yes sh "$installer" -q -y --no-modify-path \
+        --profile minimal --component rustfmt --component clippy
+    rm "$installer"
 }
 
 rust() {
-    local installer
+    local packages
     if ! rust_is_new_enough; then
-        say "installing Rust"
+        say "installing Rust $needed_rust or newer"
+        packages=$(rust_packages)
         if command -v rustup >/dev/null; then
             rustup toolchain install stable --profile minimal --component rustfmt,clippy
+        elif [ -n "$packages" ]; then
+            # shellcheck disable=SC2086 # several packages
+            install_packages $packages
         else
-            installer=$(mktemp)
-            curl --proto '=https' --tlsv1.2 -sSf -o "$installer" "${RUSTUP_INIT:-https://sh.rustup.rs}"
-            RUSTUP_INIT_SKIP_PATH_CHECK=yes sh "$installer" -q -y --no-modify-path \
-                --profile minimal --component rustfmt --component clippy
-            rm "$installer"
+            rustup_init
         fi
         rust_is_new_enough || die "cargo is still missing or too old: try \"rustup default stable\""
     fi
     if ! { cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1; then
-        rustup component add rustfmt clippy
+        if command -v rustup >/dev/null; then
+            rustup component add rustfmt clippy
+        else
+            say "cargo fmt or cargo clippy is missing: \"make test\" needs both"
+        fi
     fi
 }
 

@@ -102,6 +102,8 @@ scratch_install() {
         "${MAKE:-make}" -s install DESTDIR="$scratch/install"
     else
         say "this server finds extensions only in its own directories: installing there"
+        [ -w "$("$PG_CONFIG" --pkglibdir)" ] ||
+            die "$("$PG_CONFIG" --pkglibdir) cannot be written: run this as its owner, or set PG_CONFIG to another server"
         "${MAKE:-make}" -s install DESTDIR=
     fi
 }
