@@ -170,7 +170,8 @@ make soak         end processes of runs at random moments, COUNT=200 times; comp
                   generated scripts and expressions of SEEDS=10 new seeds; SEED= repeats;
                   compare EQUAL=40 times equal arms, SLOWED=20 times one slowed by 5 %
                   observe what grows in ENDURANCE_SECONDS=5400 and SHORT_RUNS=2000
-                  SOAK_ONLY=endings, stories, seeds, comparisons or endurance runs only these
+                  SOAK_ONLY=endings, stories, seeds, comparisons, endurance or valgrind
+                  runs only these
 make bench        install what is missing, build, measure everything beside pgbench
                   and other peers on a scratch server; see docs/performance.md
                   QUICK=1 takes three minutes instead of fifteen

@@ -112,7 +112,9 @@ sub curves_ok
 			return (sort { $b <=> $a } map { $_->[1] } grep { $_->[0] >= $from * $end && $_->[0] <= $to * $end } @curve)[0];
 		};
 		diag sprintf '%-40s %10s %10s %10s %10s %10s', $figure, map { $value->($_) } 0, 0.25, 0.5, 0.75, 1;
-		my ($kind) = split / /, $figure;
+		my ($kind, $process) = split / /, $figure;
+		# What a process of a short run has depends on when in the run it is looked at.
+		next if $part eq 'short' && $kind =~ /^(memory|descriptors)$/ && $process !~ /^(caller|postmaster)$/;
 		if (defined $slack{$kind})
 		{
 			cmp_ok($most->(0.9, 1), '<=', 1.02 * $most->(0.1, 0.2) + $slack{$kind}, "$part: $figure stays");

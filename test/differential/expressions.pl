@@ -2,7 +2,7 @@
 # pgbench program, and the same messages for invalid expressions.
 #
 #   SEED=1,2   seeds of the generator; these without it
-#   COUNT=n    expressions for each seed
+#   COUNT=n    expressions for each seed: 3200 with seeds of one's own, else 1600
 use strict;
 use warnings;
 
@@ -19,7 +19,7 @@ use Test::More;
 my $clients  = 20;
 my $per_run  = 24 * $clients;
 my @seeds    = seeds();
-my $count    = $ENV{COUNT} || 3200;
+my $count    = $ENV{COUNT} || ($ENV{SEED} ? 3200 : 1600);
 my $broken   = int($count * 0.25);
 my $node     = new_judged_node('expressions');
 my %texts    = variables_of_options();
@@ -55,7 +55,7 @@ foreach my $seed (@seeds)
 	@queue = evaluations($seed, \%argument, @queue) while @queue;
 }
 note("$compared expressions compared");
-cmp_ok($compared, '>=', 5000, "$compared expressions were compared")
+cmp_ok($compared, '>=', 2500, "$compared expressions were compared")
   if !$ENV{COUNT} && !$ENV{SEED};
 
 ok(wait_until_quiet($node), 'no process is left');

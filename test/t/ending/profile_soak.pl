@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 
 my $seed    = $ENV{SEED}            // 1;
-my $seconds = $ENV{PROFILE_SECONDS} // 8;
+my $seconds = $ENV{PROFILE_SECONDS} // 4;
 srand $seed;
 note "SEED=$seed PROFILE_SECONDS=$seconds";
 

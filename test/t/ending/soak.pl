@@ -14,7 +14,7 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 
 my $seed  = $ENV{SEED}  // 1;
-my $count = $ENV{COUNT} // 20;
+my $count = $ENV{COUNT} // 10;
 my $mix_count = $ENV{MIX_COUNT} // 1;
 srand $seed;
 note "SEED=$seed COUNT=$count MIX_COUNT=$mix_count";
