@@ -1,6 +1,8 @@
-//! Takes the folders of `workloads` into the library: a list of their names and texts.
+//! Takes the folders of `workloads` into the library: a list of their names and texts. The texts themselves, since
+//! paths would make a library depend on where it was built.
 
 use std::fmt::Write;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::{env, fs};
 
@@ -20,15 +22,15 @@ fn main() {
     let mut code = String::from("[\n");
     for family in names(root) {
         let folder = root.join(&family);
-        let include = |file: &Path| {
+        let literal = |file: &Path| {
             println!("cargo::rerun-if-changed={}", file.display());
-            match file.canonicalize() {
-                Ok(path) => format!("include_str!({path:?})"),
-                Err(_) => "\"\"".to_owned(),
+            match fs::read_to_string(file) {
+                Err(error) if error.kind() == ErrorKind::NotFound => "\"\"".to_owned(),
+                text => format!("{:?}", text.expect("a text in UTF-8")),
             }
         };
         let [manifest, schema, load, finish, checks] =
-            FILES.map(|file| include(&folder.join(file)));
+            FILES.map(|file| literal(&folder.join(file)));
         writeln!(
             code,
             "Source {{ name: {family:?}, manifest: {manifest}, schema: {schema}, load: {load}, \
@@ -36,7 +38,7 @@ fn main() {
         )
         .expect("a text can grow");
         for script in names(&folder.join("scripts")) {
-            let text = include(&folder.join("scripts").join(&script));
+            let text = literal(&folder.join("scripts").join(&script));
             let name = script.trim_end_matches(".sql");
             writeln!(code, "({name:?}, {text}),").expect("a text can grow");
         }
