@@ -135,7 +135,7 @@ my @settings = (
 	"$off; SET jit = off; SET plan_cache_mode = force_custom_plan; SET track_activities = off; SET track_counts = off"
 	  . '; SET track_io_timing = on; SET compute_query_id = on',
 	'client_encoding = LATIN1',
-	'jit = on; SET jit_above_cost = 0; SET jit_inline_above_cost = 0; SET jit_optimize_above_cost = 0',
+	'jit = on; SET jit_above_cost = 0; SET jit_inline_above_cost = -1; SET jit_optimize_above_cost = -1',
 	"$parallel = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0",
 	'default_transaction_isolation = serializable; SET default_transaction_deferrable = on; SET synchronous_commit = off',
 	'default_transaction_read_only = on; SET max_parallel_workers_per_gather = 0',
