@@ -1,5 +1,5 @@
 # Runs on a server under valgrind: no invalid read or write, no use of what was never written, in the extension or in what
-# it calls. Part of make soak, not of make test. Runs have no profile: it walks stacks, which valgrind cannot know.
+# it calls. Part of make soak, not of make test.
 #
 # RUNS=10  runs, of both modes in turn
 use strict;
@@ -39,7 +39,7 @@ foreach my $number (1 .. $runs)
 {
 	my ($mode, $script) = (qw(spi libpq)[ $number % 2 ], $number % 5 ? 'tpcb-like' : 'fails');
 	is(sql("SELECT state FROM bench.run('$script', mode => '$mode', clients => 2, transactions => 100, vacuum => 'none', label => '$number',
-	          per_statement => true, log => true, continue_on_error => true, wait_sample_rate => 50, aggregate_interval => 0.1)"),
+	          per_statement => true, log => true, profile => true, continue_on_error => true, wait_sample_rate => 50, aggregate_interval => 0.1)"),
 		'finished', "run $number, $mode, $script");
 }
 like(sql("SELECT bench.report(); SELECT bench.report(format => 'html')"), qr/number of transactions.*<svg/s, 'reports');
