@@ -19,7 +19,10 @@ SELECT coalesce(json_agg(json_build_array(pid, backend_type, coalesce(leader_pid
 /// Processes seen so far.
 #[derive(Default)]
 pub struct Bystanders {
+    /// Those of the last look. Parallel workers come and go with each statement.
     seen: BTreeMap<i32, Seen>,
+    /// Those that have ended since, by kind.
+    ended: BTreeMap<String, RunProfile>,
     looked: bool,
 }
 
@@ -36,6 +39,13 @@ impl Bystanders {
         let row = transaction(|| as_owner(|| query::first_row(WORKERS)))?;
         let text = row.into_iter().flatten().next().unwrap_or_default();
         let found: Vec<(i32, String, i32)> = serde_json::from_str(&text).unwrap_or_default();
+        self.seen.retain(|pid, seen| {
+            let is_there = found.iter().any(|(found, ..)| found == pid);
+            if !is_there {
+                count(&mut self.ended, seen);
+            }
+            is_there
+        });
         if found.is_empty() && self.looked {
             return Ok(());
         }
@@ -66,19 +76,24 @@ impl Bystanders {
     }
 
     /// A row for each kind.
-    pub fn into_rows(self, run_id: i64) -> impl Iterator<Item = RunProfile> {
-        let mut rows: BTreeMap<String, RunProfile> = BTreeMap::new();
-        for seen in self.seen.into_values() {
-            let row = rows.entry(seen.kind.clone()).or_insert_with(|| RunProfile {
-                run_id,
-                process: seen.kind,
-                cpu_ms: Some(0.0),
-                ..RunProfile::default()
-            });
-            row.processes += 1;
-            let used = seen.cpu_ns.map(|(begin, end)| end - begin);
-            row.cpu_ms = row.cpu_ms.zip(used).map(|(sum, ns)| sum + ns as f64 / 1e6);
+    pub fn into_rows(mut self, run_id: i64) -> impl Iterator<Item = RunProfile> {
+        for seen in self.seen.values() {
+            count(&mut self.ended, seen);
         }
-        rows.into_values()
+        self.ended
+            .into_values()
+            .map(move |row| RunProfile { run_id, ..row })
     }
+}
+
+/// Adds a process to the row of its kind.
+fn count(rows: &mut BTreeMap<String, RunProfile>, seen: &Seen) {
+    let row = rows.entry(seen.kind.clone()).or_insert_with(|| RunProfile {
+        process: seen.kind.clone(),
+        cpu_ms: Some(0.0),
+        ..RunProfile::default()
+    });
+    row.processes += 1;
+    let used = seen.cpu_ns.map(|(begin, end)| end - begin);
+    row.cpu_ms = row.cpu_ms.zip(used).map(|(sum, ns)| sum + ns as f64 / 1e6);
 }
