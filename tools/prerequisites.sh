@@ -157,8 +157,10 @@ rust_packages() {
 rustup_init() {
     local installer source=${RUSTUP_INIT:-https://sh.rustup.rs}
     installer=$(mktemp)
-    curl --proto '=https' --tlsv1.2 -sSf -o "$installer" "$source" ||
+    if ! curl --proto '=https' --tlsv1.2 -sSf -o "$installer" "$source"; then
+        rm "$installer"
         die "$source could not be fetched: install Rust $needed_rust or newer, and try again"
+    fi
     RUSTUP_INIT_SKIP_PATH_CHECK=yes sh "$installer" -q -y --no-modify-path \
         --profile minimal --component rustfmt --component clippy
     rm "$installer"
