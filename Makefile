@@ -2,7 +2,7 @@
 # "make help" lists the targets.  make must be able to read this file before a
 # server is installed, because "make demo" and "make test" install one.
 
-# Where the sources are.  A build in a directory of its own: make -f SOURCES/Makefile.
+# Where the sources are.  make -f SOURCES/Makefile builds and installs in a directory of its own, and does no more.
 TOP := $(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))
 
 EXTENSION  = pg_selfbench

@@ -204,7 +204,7 @@ CREATE TABLE bench.runs (
     set_id                  bigint, -- set that it belongs to, in bench.sets
     arm                     text, -- arm of the set that it belongs to
     round                   int, -- round of the set; of bench.compare, 0 is a warm-up, which does not count
-    state                   text NOT NULL -- state: starting, running, finished, canceled, failed or lost
+    state                   text NOT NULL -- state as stored: starting, running, finished, canceled, failed or lost; after a crash running until the next run begins, see bench.run_summary
         CHECK (state IN ('starting', 'running', 'finished', 'canceled', 'failed', 'lost')),
     -- Options, as they resulted: of a target host, port, dbname and user, never a password; as the connection
     -- of mode libpq to this server socket or tcp; max_warmup_s with a warm-up until steady only.
@@ -2350,8 +2350,10 @@ COMMENT ON AGGREGATE bench.merge_histograms(bytea) IS 'histogram of all latencie
 histogram: stored histogram';
 
 CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
-    SELECT run_id, label, set_id, arm, round, state, mode, scripts, protocol, clients, jobs, scale, created_at,
-           seconds,
+    SELECT run_id, label, set_id, arm, round,
+           CASE WHEN state NOT IN ('starting', 'running') OR bench_internal.is_live(run_id, segment) THEN state
+                ELSE 'lost' END AS state, -- state: starting, running, finished, canceled, failed or lost
+           mode, scripts, protocol, clients, jobs, scale, created_at, seconds,
            transactions,
            failed,
            serialization_failures,
@@ -4763,7 +4765,7 @@ COMMENT ON COLUMN bench.runs.database_name IS 'database in which it was called';
 COMMENT ON COLUMN bench.runs.set_id IS 'set that it belongs to, in bench.sets';
 COMMENT ON COLUMN bench.runs.arm IS 'arm of the set that it belongs to';
 COMMENT ON COLUMN bench.runs.round IS 'round of the set; of bench.compare, 0 is a warm-up, which does not count';
-COMMENT ON COLUMN bench.runs.state IS 'state: starting, running, finished, canceled, failed or lost';
+COMMENT ON COLUMN bench.runs.state IS 'state as stored: starting, running, finished, canceled, failed or lost; after a crash running until the next run begins, see bench.run_summary';
 COMMENT ON COLUMN bench.runs.scripts IS 'names of scripts with weights, such as select-only@9, simple-update';
 COMMENT ON COLUMN bench.runs.mode IS 'execution mode: spi or libpq';
 COMMENT ON COLUMN bench.runs.clients IS 'number of clients, which execute transactions concurrently';
@@ -5566,7 +5568,7 @@ COMMENT ON COLUMN bench.set_summary.error IS 'error that ended the set';
 COMMENT ON COLUMN bench.set_summary.result IS 'findings beside the runs';
 COMMENT ON COLUMN bench.pgio_summary.run_id IS 'run that it belongs to';
 COMMENT ON COLUMN bench.pgio_summary.label IS 'text that identifies the run in queries; at most 1024 bytes';
-COMMENT ON COLUMN bench.pgio_summary.state IS 'state: starting, running, finished, canceled, failed or lost';
+COMMENT ON COLUMN bench.pgio_summary.state IS 'state as stored: starting, running, finished, canceled, failed or lost; after a crash running until the next run begins, see bench.run_summary';
 COMMENT ON COLUMN bench.pgio_summary.mode IS 'execution mode: spi or libpq';
 COMMENT ON COLUMN bench.pgio_summary.sessions IS 'number of sessions';
 COMMENT ON COLUMN bench.pgio_summary.tables IS 'number of tables';

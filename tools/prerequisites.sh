@@ -179,7 +179,7 @@ rust() {
         else
             rustup_init
         fi
-        rust_is_new_enough || die "cargo is still missing or too old: try \"rustup default stable\""
+        rust_is_new_enough || die "cargo is missing or older than $needed_rust: install a newer one, or try \"rustup default stable\""
     fi
     if ! { cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1; then
         if command -v rustup >/dev/null; then

@@ -79,8 +79,10 @@ COMMENT ON AGGREGATE bench.merge_histograms(bytea) IS 'histogram of all latencie
 histogram: stored histogram';
 
 CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
-    SELECT run_id, label, set_id, arm, round, state, mode, scripts, protocol, clients, jobs, scale, created_at,
-           seconds,
+    SELECT run_id, label, set_id, arm, round,
+           CASE WHEN state NOT IN ('starting', 'running') OR bench_internal.is_live(run_id, segment) THEN state
+                ELSE 'lost' END AS state, -- state: starting, running, finished, canceled, failed or lost
+           mode, scripts, protocol, clients, jobs, scale, created_at, seconds,
            {{names Figures to sleep_avg_ms}},
            {{names run_options except label, mode, scripts, protocol, clients, jobs}},
            connection_ms, overhead_us, overhead_share, snapshot_held_s, snapshot_held_by, warmup_steady,

@@ -77,7 +77,7 @@ CREATE TABLE bench.runs (
     set_id                  bigint, -- set that it belongs to, in bench.sets
     arm                     text, -- arm of the set that it belongs to
     round                   int, -- round of the set; of bench.compare, 0 is a warm-up, which does not count
-    state                   text NOT NULL -- state: starting, running, finished, canceled, failed or lost
+    state                   text NOT NULL -- state as stored: starting, running, finished, canceled, failed or lost; after a crash running until the next run begins, see bench.run_summary
         CHECK (state IN ('starting', 'running', 'finished', 'canceled', 'failed', 'lost')),
     -- Options, as they resulted: of a target host, port, dbname and user, never a password; as the connection
     -- of mode libpq to this server socket or tcp; max_warmup_s with a warm-up until steady only.

@@ -79,15 +79,14 @@ function markupOf(page) {
   });
 }
 
-// In the page: two of the first four rows of a legend take one line if there is place, below the caption.
+// In the page: two of two to four short rows of a legend take one line if there is place, below the caption.
 function legendsOf() {
-  const beside = matchMedia('(min-width: 46rem)').matches ? 4 : 0;
-  const linesOf = (rows) => Math.ceil(Math.min(rows, beside) / 2) + Math.max(0, rows - beside);
+  const across = matchMedia('(min-width: 46rem)').matches ? 2 : 1;
   return [...document.querySelectorAll('figure > svg:has(.rows)')].filter((svg) => svg.getBoundingClientRect().width > 0).flatMap((svg) => {
     const rows = [...svg.querySelectorAll('.rows > text')].map((row) => row.getBoundingClientRect());
     const lines = [...new Set(rows.map(({ top }) => Math.round(top)))];
     const name = svg.querySelector('title').textContent;
-    const faults = lines.length === linesOf(rows.length) ? [] : [`legend: ${rows.length} rows of "${name}" in ${lines.length} lines`];
+    const faults = lines.length === Math.ceil(rows.length / across) ? [] : [`legend: ${rows.length} rows of "${name}" in ${lines.length} lines`];
     const above = svg.parentElement.querySelector('figcaption').getBoundingClientRect().bottom;
     return Math.min(...lines) >= above - 1 ? faults : [...faults, `legend: that of "${name}" is over the caption`];
   });

@@ -5,7 +5,7 @@ use crate::color::color;
 use crate::svg::{Percent, Px};
 use maud::{Markup, html};
 use selfbench_markup::line;
-use textwrap::wrap;
+use textwrap::{core::display_width, wrap};
 
 /// Height of a row.
 pub(crate) const ROW: f64 = 17.0;
@@ -48,7 +48,7 @@ fn rows(entries: &[Entry]) -> Vec<Vec<Part<'_>>> {
         // As it is shown: characters that are not seen have names.
         let name = line(&entry.name);
         for (i, text) in wrap(&name, COLUMNS - MARK).into_iter().enumerate() {
-            let width = text.chars().count() + MARK;
+            let width = display_width(&text) + MARK;
             if i > 0 || taken.saturating_add(width) > COLUMNS {
                 rows.push(Vec::new());
                 taken = 0;
@@ -67,11 +67,25 @@ pub(crate) fn height(entries: &[Entry]) -> f64 {
     rows(entries).len() as f64 * ROW
 }
 
-/// A legend whose first row begins at `top`. A wide page puts two rows beside each other.
+/// Whether a wide page may put two rows beside each other: there are few, each begins with a mark, and none has many
+/// capitals, which are wider than other letters.
+fn fit_beside(rows: &[Vec<Part<'_>>]) -> bool {
+    let fits = |row: &Vec<Part<'_>>| {
+        let letters = |part: &Part<'_>| {
+            let capitals = part.1.chars().filter(|c| c.is_uppercase()).count();
+            MARK + display_width(&part.1) + capitals
+        };
+        row.iter().all(|part| part.0.is_some()) && row.iter().map(letters).sum::<usize>() <= COLUMNS
+    };
+    (2..=4).contains(&rows.len()) && rows.iter().all(fits)
+}
+
+/// A legend whose first row begins at `top`.
 pub(crate) fn draw(entries: &[Entry], top: f64) -> Markup {
+    let rows = rows(entries);
     html! {
-        g.rows {
-            @for (i, row) in rows(entries).iter().enumerate() {
+        g.rows[fit_beside(&rows)] {
+            @for (i, row) in rows.iter().enumerate() {
                 text.legend x="0" y=(top + ROW * i as f64 + 11.0) { (parts(row)) }
             }
         }
@@ -80,8 +94,8 @@ pub(crate) fn draw(entries: &[Entry], top: f64) -> Markup {
 
 /// Whether a legend has place in a row behind a text at the left.
 pub(crate) fn fits_beside(text: &str, entries: &[Entry]) -> bool {
-    let width = |entry: &Entry| line(&entry.name).chars().count() + MARK;
-    text.chars().count() + entries.iter().map(width).sum::<usize>() <= COLUMNS
+    let width = |entry: &Entry| display_width(&line(&entry.name)) + MARK;
+    display_width(text) + entries.iter().map(width).sum::<usize>() <= COLUMNS
 }
 
 /// A legend of one row at the right, on the line `y`.
@@ -108,12 +122,28 @@ fn parts(row: &[Part<'_>]) -> Markup {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_long_name_takes_several_rows() {
-        let entry = |name: &str| Entry {
+    fn entry(name: &str) -> Entry {
+        Entry {
             class: "a".to_owned(),
             name: name.to_owned(),
+        }
+    }
+
+    #[test]
+    fn short_rows_may_stand_beside_each_other() {
+        let of = |name: &str, number: usize| {
+            let entries: Vec<Entry> = (0..number).map(|_| entry(name)).collect();
+            fit_beside(&rows(&entries))
         };
+        let short = "run 2, the 95th percentile";
+        assert!(of(short, 2) && of(short, 4));
+        assert!(!of(short, 1) && !of(short, 5));
+        assert!(!of(&"W".repeat(40), 2) && !of(&"\u{65E5}".repeat(40), 2));
+        assert!(!of(&"a name longer than a row ".repeat(3), 2));
+    }
+
+    #[test]
+    fn a_long_name_takes_several_rows() {
         let entries = [
             entry("one"),
             entry(&"spi, prepared, scale 100, ".repeat(3)),

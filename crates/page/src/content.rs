@@ -240,7 +240,7 @@ impl Picture {
     }
 }
 
-/// A value as it is printed; figures keep at least four digits, those in columns of shares are percents.
+/// A value as it is printed; figures keep at least three digits, those in columns of shares are percents.
 pub(crate) fn print(column: &str, value: &Value) -> String {
     match value {
         Value::Null => "-".into(),
@@ -276,13 +276,12 @@ fn is_name(column: &str) -> bool {
 /// A number with as many decimals as its size calls for.
 pub(crate) fn decimal(value: f64) -> String {
     let decimals = match value.abs() {
-        x if x < 1e-6 => 0,
+        x if x < 1e-9 => 0,
         x if x >= 1000.0 => 0,
         x if x >= 100.0 => 1,
         x if x >= 10.0 => 2,
         x if x >= 0.1 => 3,
-        x if x >= 0.01 => 4,
-        _ => 5,
+        x => (2.0 - x.log10().floor()) as usize,
     };
     thousands(&format!("{value:.decimals$}"))
 }
@@ -337,6 +336,7 @@ mod tests {
         assert_eq!(printed(json!(123456.7)), "123,457");
         assert_eq!(printed(json!(0.0)), "0");
         assert_eq!(printed(json!(0.00912)), "0.00912");
+        assert_eq!(printed(json!(0.0000128)), "0.0000128");
         assert_eq!(printed(json!(12.3456)), "12.35");
         assert_eq!(printed(json!(["a", 1])), "a, 1");
         assert_eq!(printed(json!({"a": 1, "b": "c"})), "a=1, b=c");

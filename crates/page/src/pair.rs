@@ -1,6 +1,6 @@
 //! Report of two runs beside each other: which is faster, whether what they varied by explains it, and what differs.
 
-use crate::content::{Block, Report, Section, decimal};
+use crate::content::{Block, Report, Row, Rows, Section, Table, decimal};
 use crate::pictures::Pictures;
 use crate::run::answer::{rate, remarks};
 use crate::run::{OF_SERVER, OVER_TIME, illustrated, subtitle};
@@ -9,6 +9,7 @@ use selfbench_chart::run::{RunChart, RunData, RunFigure};
 use selfbench_model::{Evidence, Run, RunRecord, RunState};
 use selfbench_report::{advice, verdict};
 use selfbench_stats::compare::{Comparison, Difference};
+use serde_json::json;
 
 /// Fewer intervals of a run do not show how much it varied.
 const LEAST_INTERVALS: usize = 10;
@@ -101,23 +102,15 @@ pub fn report<S: Source>(
         runs: &runs,
         charts,
     };
-    let mut differing = |caption: &str, columns: &str, value: &str, unit: &str, condition: &str| {
-        let [of_run, of_other] = ["of_b", "of_a"].map(|side| value.replace("value", side));
+    let mut differing = |caption: &str, columns: &str, condition: &str| {
         let query = format!(
-            "SELECT {columns}, {of_run} AS run_{run_id}{unit}, {of_other} AS run_{other_id}{unit}, ratio \
+            "SELECT {columns}, of_b AS run_{run_id}, of_a AS run_{other_id}, ratio \
              FROM bench.compare_runs('{{{other_id}}}', '{{{run_id}}}') WHERE {condition}"
         );
         source.table(caption, query)
     };
     let mut answer = vec![Block::Lead(lead(run, against))];
-    let figures = differing(
-        "Figures",
-        "name",
-        "value::float8",
-        "",
-        "aspect = 'result' AND name <> 'runs' AND coalesce(of_a, of_b) IS NOT NULL",
-    )?;
-    answer.extend(figures.map(Block::Table));
+    answer.extend(figures(run, against).map(Block::Table));
     let of_side = |side: &Side| {
         let found = remarks(&side.record.run, advice(side.record, &side.evidence));
         let name = side.name();
@@ -149,9 +142,10 @@ pub fn report<S: Source>(
     let differs = differing(
         "Options, versions, settings, hardware and sizes that differ",
         "name, aspect",
-        "value",
-        "",
-        "aspect NOT IN ('result', 'wait', 'budget')",
+        &format!(
+            "(aspect IN ('option', 'setting', 'hardware') OR aspect = 'size' AND (of_a || of_b IS NOT NULL \
+             OR 2 = (SELECT count(DISTINCT run_id) FROM bench.run_tables WHERE run_id IN ({run_id}, {other_id}))))"
+        ),
     )?;
     sections.push(Section {
         heading: "What differs".into(),
@@ -167,7 +161,7 @@ pub fn report<S: Source>(
     let mut add = |heading: &str, charts: &[RunChart], words: Option<Section>| {
         sections.extend(illustrated(heading, pictures.of(charts), words));
     };
-    let of_table = |caption: &str, table: Option<crate::Table>| {
+    let of_table = |caption: &str, table: Option<Table>| {
         table.map(|table| Section {
             heading: caption.into(),
             blocks: vec![Block::Table(table)],
@@ -178,19 +172,25 @@ pub fn report<S: Source>(
     let waits = differing(
         "Wait events whose shares of the samples differ",
         "name",
-        "value",
-        "",
         "aspect = 'wait'",
     )?;
     add("Waits", &[RunChart::Waits], of_table("Waits", waits));
     let latencies = [RunChart::Distribution, RunChart::Percentiles];
     add("Latency of the transactions", &latencies, None);
-    let budgets = differing(
+    let parts = |run_id: i64| {
+        format!(
+            "bench.time_budget('{{{run_id}}}') WITH ORDINALITY f (component, us, share, measured, arm, runs, place)"
+        )
+    };
+    let budgets = source.table(
         "Parts of the mean latency",
-        "name AS component",
-        "split_part(value, ' ', 1)::float8",
-        "_us",
-        "aspect = 'budget' AND coalesce(of_a, of_b) IS NOT NULL",
+        format!(
+            "SELECT component, r.us AS run_{run_id}_us, o.us AS run_{other_id}_us, r.us / nullif(o.us, 0) AS ratio \
+             FROM (SELECT component, us, place FROM {}) r FULL JOIN (SELECT component, us, place FROM {}) o USING (component) \
+             WHERE coalesce(r.us, o.us) IS NOT NULL ORDER BY least(r.place, o.place), component",
+            parts(run_id),
+            parts(other_id)
+        ),
     )?;
     let budgets = of_table("Where the time goes", budgets);
     add("Where the time goes", &[RunChart::TimeBudget], budgets);
@@ -207,6 +207,52 @@ pub fn report<S: Source>(
             run.record.run.extension_version
         ),
     })
+}
+
+/// Figures of both runs, those of a run in progress so far; `None` if neither has any.
+fn figures(run: &Side, against: &Side) -> Option<Table> {
+    const NAMES: [&str; 5] = [
+        "tps",
+        "latency_avg_ms",
+        "latency_p50_ms",
+        "latency_p95_ms",
+        "latency_p99_ms",
+    ];
+    let [of_run, of_other] = [run, against].map(|side| {
+        let figures = &side.record.run.figures;
+        let latency = &figures.latency;
+        [
+            figures.tps,
+            latency.latency_avg_ms,
+            latency.latency_p50_ms,
+            latency.latency_p95_ms,
+            latency.latency_p99_ms,
+        ]
+    });
+    let [run_id, other_id] = [run, against].map(|side| side.record.run.run_id);
+    let row = |i: usize| {
+        let (value, other): (Option<f64>, Option<f64>) = (of_run[i], of_other[i]);
+        let ratio = value.zip(other.filter(|other| *other > 0.0));
+        value.or(other)?;
+        Some(Row(vec![
+            ("name".to_owned(), json!(NAMES[i])),
+            (format!("run_{run_id}"), json!(value)),
+            (format!("run_{other_id}"), json!(other)),
+            (
+                "ratio".to_owned(),
+                json!(ratio.map(|(value, other)| value / other)),
+            ),
+        ]))
+    };
+    let query = format!(
+        "SELECT run_id, {} FROM bench.run_summary WHERE run_id IN ({run_id}, {other_id})",
+        NAMES.join(", ")
+    );
+    let rows = Rows {
+        numbers: vec![false, true, true, true],
+        rows: (0..NAMES.len()).filter_map(row).collect(),
+    };
+    Table::of("Figures", query, rows)
 }
 
 /// Which run is faster by how much, and whether what they varied by explains it.

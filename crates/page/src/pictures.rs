@@ -297,7 +297,7 @@ mod tests {
         let time = |to| TimeAxis { from: 0.0, to };
         let hours = rows(&series, time(36_000.0), Some((0.5, "kB/s")));
         assert_eq!(hours[1].0[0].0, "time (h)");
-        assert_eq!(printed(&hours)[1], "0.00028 - - - 6.000");
+        assert_eq!(printed(&hours)[1], "0.000278 - - - 6.000");
         let rows = rows(&series, time(3.0), Some((0.5, "kB/s")));
         let heads: Vec<_> = rows[0].0.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(

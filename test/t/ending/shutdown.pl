@@ -85,6 +85,7 @@ foreach my $mode (qw(spi libpq))
 	unlike($advice, qr/the run was short|few transactions/, "$name: and not that it was short");
 	like($node->safe_psql('postgres', "SELECT bench.report($run->{run_id}, 'html')"),
 		qr/The run was lost: its processes ended/, "$name: its report says that it is lost");
+	is($node->safe_psql('postgres', "SELECT state FROM bench.run_summary WHERE run_id = $run->{run_id}"), 'lost', "$name: so does the summary");
 	invariants_ok($node, undef, $name);
 	next_run_ok($node, $name);
 	is(latest_run($node, $name)->{state}, 'lost', "$name: the next run marks it");

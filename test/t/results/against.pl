@@ -83,6 +83,7 @@ like(lead($fast, $short), qr/Whether noise explains that is not known: run $fast
 my $failed = copy_of($run, '100', "state = 'failed', errors = '{out of memory}'");
 like(lead($fast, $failed), qr/^Run $failed failed\. .*Not both are whole runs, so this does not say which is faster\.$/, 'a failed run');
 my $canceled = copy_of($run, '100', "state = 'canceled'");
+like(report($canceled, $fast, 'markdown'), qr/^\| tps \| (?:100|99)\.\d \| (?:100|99),\d{3} \| 0\.00/m, 'a canceled run has its figures in the table, too');
 like(lead($canceled, $fast), qr/^Run $canceled was canceled\..*Not both are whole runs, so this does not say which is faster\.$/, 'a canceled run');
 my $other = run_of("'simple-update', mode => 'libpq', transactions => 20, clients => 2");
 like(lead($fast, $other), qr/^The throughput of run $fast \(mode spi\) is .*, that of run $other \(mode libpq\) .* They executed different scripts/, 'other scripts, other mode');
@@ -109,6 +110,9 @@ like($html, qr/<h2[^>]*>$_<\/h2>/, "section $_")
   foreach ('Result', 'Runs', 'What differs', 'Throughput and latency over time', 'Latency of the transactions', 'Where the time goes');
 like($html, qr/<td class="text">duration_s<\/td><td class="text">option<\/td><td class="text">4<\/td><td class="text">3<\/td>/, 'a difference');
 like($html, qr/<td[^>]*>tps<\/td><td class="number">100,\d{3}<\/td><td class="number">50,\d{3}<\/td>/, 'figures have separators');
+my ($part, $us) = split /\|/, value("SELECT component, us_per_transaction FROM bench.time_budget('$fast') WHERE us_per_transaction BETWEEN 0.1 AND 0.999 LIMIT 1");
+my ($shown) = $html =~ /<td class="text">\Q$part\E<\/td><td class="number">([^<]*)</;
+is($shown, sprintf('%.3f', $us), "a part of the latency is as exact as in bench.time_budget: $part");
 like($html, qr/<th[^>]*>component<\/th><th[^>]*>run $fast us<\/th>/, 'parts of the latency have their unit in the head');
 like($html, qr/<title>$_ of run $fast \([^<]*\) and run $slow \([^<]*\)<\/title><desc>Run $fast: [^<]+ Run $slow: [^<]+\.<\/desc>/, "chart: $_")
   foreach ('Throughput', 'Latency', 'CPU', 'WAL', 'Distribution of latencies', 'Percentiles of latency', 'Time budget');
