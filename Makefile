@@ -116,9 +116,11 @@ reference:
 
 install: install-library
 
+# In one step: a running server may load it at any time.
 install-library: $(LIBRARY)
 	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
-	$(INSTALL_SHLIB) $(LIBRARY) '$(DESTDIR)$(pkglibdir)/$(EXTENSION)$(DLSUFFIX)'
+	$(INSTALL_SHLIB) $(LIBRARY) '$(DESTDIR)$(pkglibdir)/$(EXTENSION)$(DLSUFFIX).new'
+	mv -f '$(DESTDIR)$(pkglibdir)/$(EXTENSION)$(DLSUFFIX).new' '$(DESTDIR)$(pkglibdir)/$(EXTENSION)$(DLSUFFIX)'
 
 uninstall: uninstall-library
 
