@@ -1,9 +1,7 @@
 SELECT jsonb_build_object(
            'run_id', r.run_id, 'label', r.label,
            'set_id', r.set_id, 'arm', r.arm,
-           'state', CASE WHEN r.state NOT IN ('starting', 'running')
-                           OR bench_internal.is_live(r.run_id, r.segment) THEN r.state
-                         ELSE 'lost' END,
+           'state', r.state,
            'workload', array_to_string(r.scripts[:3], ', ')
                        || CASE WHEN cardinality(r.scripts) > 3
                                THEN format(' and %s more', cardinality(r.scripts) - 3) ELSE '' END
@@ -11,7 +9,7 @@ SELECT jsonb_build_object(
            'started_at', to_char(coalesce(r.started_at, r.created_at), 'YYYY-MM-DD HH24:MI'),
            'seconds', r.seconds, 'tps', r.tps, 'latency_avg_ms', r.latency_avg_ms,
            'latency_p95_ms', r.latency_p95_ms, 'failed', r.failed)::text
-  FROM (SELECT * FROM bench.runs ORDER BY run_id DESC LIMIT $1) r,
+  FROM (SELECT * FROM bench.run_summary ORDER BY run_id DESC LIMIT $1) r,
        LATERAL (SELECT concat_ws(', ', r.mode, r.protocol,
                                  r.clients || CASE r.clients WHEN 1 THEN ' client' ELSE ' clients' END,
                                  'scale ' || nullif(r.scale, 0),

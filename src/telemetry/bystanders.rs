@@ -19,9 +19,9 @@ SELECT coalesce(json_agg(json_build_array(pid, backend_type, coalesce(leader_pid
 /// Processes seen so far.
 #[derive(Default)]
 pub struct Bystanders {
-    /// Those of the last look. Parallel workers come and go with each statement.
+    /// Processes of the last look. Parallel workers come and go with each statement.
     seen: BTreeMap<i32, Seen>,
-    /// Those that have ended since, by kind.
+    /// Rows of processes that have ended since, by kind.
     ended: BTreeMap<String, RunProfile>,
     looked: bool,
 }
