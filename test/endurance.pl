@@ -95,11 +95,8 @@ sub sample
 	return;
 }
 
-# What a figure may be in the last tenth beyond what it was at most in the second one, by its kind, in its unit. A
-# coordinator keeps the different stacks of a profile, of which ever fewer are new. The server's table of buffers takes
-# more shared memory while these fill.
-my %slack = (memory => 1024, descriptors => 2, segments => 0, temporary => 0, catalog => 512, shared_memory => 512);
-$slack{'memory coordinator'} = 4096;
+# What a figure may be in the last tenth beyond what it was at most in the second one, by its kind, in its unit.
+my %slack = (memory => 1024, descriptors => 2, segments => 0, temporary => 0, catalog => 512, shared_memory => 64);
 
 # Prints the curves of a part that ends there, and tests that they are flat or straight.
 sub curves_ok
@@ -118,7 +115,7 @@ sub curves_ok
 		my ($kind, $process) = split / /, $figure;
 		# What a process of a short run has depends on when in the run it is looked at.
 		next if $part eq 'short' && $kind =~ /^(memory|descriptors)$/ && $process !~ /^(caller|postmaster)$/;
-		if (defined(my $slack = $slack{$figure} // $slack{$kind}))
+		if (defined(my $slack = $slack{$kind}))
 		{
 			cmp_ok($most->(0.9, 1), '<=', 1.02 * $most->(0.1, 0.2) + $slack, "$part: $figure stays");
 		}

@@ -1,5 +1,5 @@
-# Runs on a server under valgrind: no invalid read or write, no use of what was never written, in the extension or in what
-# it calls. Part of make soak, not of make test.
+# Runs on a server under valgrind: in the extension and in what it calls, no use of freed or unwritten memory of malloc. Of
+# palloc it sees whole blocks only. Part of make soak, not of make test.
 #
 # RUNS=10  runs, of both modes in turn
 use strict;

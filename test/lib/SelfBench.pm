@@ -15,7 +15,7 @@ use Time::HiRes qw(usleep);
 our @EXPORT = qw(needs_extensions has_module new_bench_node start_sql finish_sql has_ended signal_sql told_ok backend_of remove_data
   wait_for as_soon_as wait_for_transactions in_time_ok comes_before_end latest_run columns_of copy_rows sql_as error_as extension_objects lines_without
   start_after_kill invariants invariants_ok figures_ok next_run_ok wait_until_quiet nothing_left_ok
-  is_running);
+  is_running loader_writes_keys);
 
 # How long to wait for anything, also in a session of background_psql in all: a busy machine
 # takes minutes for what takes seconds.
@@ -37,6 +37,14 @@ sub has_module
 	my ($name) = @_;
 	my ($directory) = run_command([ 'pg_config', '--pkglibdir' ]);
 	return -f "$directory/$name.so";
+}
+
+# Whether the loader knows the pages of the server's B-trees, and writes primary keys itself.
+sub loader_writes_keys
+{
+	my ($node) = @_;
+	my %known = map { $_ => 1 } 15, 17, 18;
+	return $known{ int $node->pg_version };
 }
 
 # A running server with the extension created in database postgres.

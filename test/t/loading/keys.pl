@@ -16,9 +16,6 @@ needs_extensions(qw(amcheck pageinspect));
 # too, and a standby after 30 s of transactions: make soak.
 my $kills = $ENV{KEYS_KILLS};
 
-# Versions whose pages are known.
-my %known = map { $_ => 1 } 15, 17, 18;
-
 sub create_extensions
 {
 	my ($node) = @_;
@@ -113,7 +110,7 @@ $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->append_conf('postgresql.conf', "primary_slot_name = 'standby'");
 $standby->start;
 $node->safe_psql('postgres', "CREATE TABLESPACE elsewhere LOCATION ''");
-my $is_known = $known{ int $node->pg_version };
+my $is_known = loader_writes_keys($node);
 
 sub initialize
 {
