@@ -537,6 +537,9 @@ fn course(
     let ((low_at, low), (high_at, high)) = (lowest(series)?, highest(series)?);
     let (unit, time) = (of.unit(), data.time.scale());
     let name: String = name[..1].to_uppercase() + &name[1..];
+    if low == high {
+        return Some(format!("{name}: {} throughout.", unit.with(low)));
+    }
     let whole = whole.map(|value| format!("{} {how}, ", unit.with(value)));
     let low_at = match low_at == high_at {
         true => String::new(),
@@ -644,6 +647,16 @@ mod tests {
         assert_eq!(
             RunChart::Waits.finding(&[&waits]),
             "Sessions on average: tps 990."
+        );
+    }
+
+    #[test]
+    fn a_figure_that_does_not_change_has_no_extremes() {
+        let mut data = data(RunFigure::Tps, 10.0);
+        data.figures[0].points = vec![point(0.0, 10.0, [Some(1000.0); 3])];
+        assert_eq!(
+            RunChart::Tps.finding(&[&data]),
+            "Throughput: 1,000 transactions/s throughout."
         );
     }
 
