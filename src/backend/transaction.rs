@@ -17,23 +17,31 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// fail because of conflicts with the run's transactions.
 pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     let result = catch(|| {
-        begin();
-        // SAFETY: as in `begin`.
-        unsafe {
-            pg_sys::XactIsoLevel = pg_sys::XACT_READ_COMMITTED as i32;
-            pg_sys::XactDeferrable = false;
-            pg_sys::XactReadOnly = pg_sys::RecoveryInProgress();
-            pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
-        }
+        begin_with_snapshot();
         let value = body()?;
-        // SAFETY: as above.
-        unsafe {
-            pg_sys::PopActiveSnapshot();
-            pg_sys::CommitTransactionCommand();
-        }
+        commit_with_snapshot();
         Ok(value)
     });
     finish(result)
+}
+
+fn begin_with_snapshot() {
+    begin();
+    // SAFETY: as in `begin`.
+    unsafe {
+        pg_sys::XactIsoLevel = pg_sys::XACT_READ_COMMITTED as i32;
+        pg_sys::XactDeferrable = false;
+        pg_sys::XactReadOnly = pg_sys::RecoveryInProgress();
+        pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+    }
+}
+
+fn commit_with_snapshot() {
+    // SAFETY: ends what the function above has begun.
+    unsafe {
+        pg_sys::PopActiveSnapshot();
+        pg_sys::CommitTransactionCommand();
+    }
 }
 
 /// Begins a transaction without a snapshot. Raises an error in a transaction.

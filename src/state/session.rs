@@ -235,26 +235,32 @@ pub fn with_role<T>(_: InTransaction, role: pg_sys::Oid, body: impl FnOnce() -> 
 pub fn restricted<T>(_: InTransaction, role: pg_sys::Oid, body: impl FnOnce() -> T) -> T {
     let own = pg_sys::SECURITY_LOCAL_USERID_CHANGE | pg_sys::SECURITY_RESTRICTED_OPERATION;
     with_identity(role, own, || {
-        // SAFETY: the nesting level is left in the same transaction, or cleaned up by its abort.
-        let level = unsafe { pg_sys::NewGUCNestLevel() };
+        let level = enter_settings(&[]);
         let result = body();
-        // SAFETY: as above.
-        unsafe { pg_sys::AtEOXact_GUC(false, level) };
+        leave_settings(level, false);
         result
     })
 }
 
 fn with_identity<T>(role: pg_sys::Oid, added: u32, body: impl FnOnce() -> T) -> T {
-    let (mut user, mut context) = (pg_sys::InvalidOid, 0);
-    // SAFETY: in a transaction; restored below, or by its abort.
-    unsafe {
-        pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
-        pg_sys::SetUserIdAndSecContext(role, context | added as i32);
-    }
+    let (user, context) = identity();
+    become_identity(role, context | added as i32);
     let result = body();
-    // SAFETY: as above.
-    unsafe { pg_sys::SetUserIdAndSecContext(user, context) };
+    become_identity(user, context);
     result
+}
+
+/// Role and security context.
+fn identity() -> (pg_sys::Oid, i32) {
+    let (mut user, mut context) = (pg_sys::InvalidOid, 0);
+    // SAFETY: in a transaction.
+    unsafe { pg_sys::GetUserIdAndSecContext(&mut user, &mut context) };
+    (user, context)
+}
+
+fn become_identity(user: pg_sys::Oid, context: i32) {
+    // SAFETY: in a transaction; its abort restores what was before.
+    unsafe { pg_sys::SetUserIdAndSecContext(user, context) };
 }
 
 /// Runs `body` with other values of settings; the current role needs no rights for them. If `body`
@@ -264,17 +270,27 @@ pub fn with_settings<T, E>(
     settings: &[(&CStr, &CStr)],
     body: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, E> {
-    // SAFETY: the nesting level is left in the same transaction, or cleaned up by its abort.
-    unsafe {
-        let level = pg_sys::NewGUCNestLevel();
-        for (name, value) in settings {
-            let (superuser, save) = (GucContext::PGC_SUSET, GucAction::GUC_ACTION_SAVE);
-            set(name, value, superuser, save, PgLogLevel::ERROR as i32);
-        }
-        let result = body();
-        pg_sys::AtEOXact_GUC(result.is_ok(), level);
-        result
+    let level = enter_settings(settings);
+    let result = body();
+    leave_settings(level, result.is_ok());
+    result
+}
+
+/// Begins a nesting level of settings with these values, and returns it.
+fn enter_settings(settings: &[(&CStr, &CStr)]) -> i32 {
+    // SAFETY: the level is left in the same transaction, or cleaned up by its abort.
+    let level = unsafe { pg_sys::NewGUCNestLevel() };
+    for (name, value) in settings {
+        let (superuser, save) = (GucContext::PGC_SUSET, GucAction::GUC_ACTION_SAVE);
+        set(name, value, superuser, save, PgLogLevel::ERROR as i32);
     }
+    level
+}
+
+/// Ends it, which restores the values that were before; of those set by SET, if they are not to stay.
+fn leave_settings(level: i32, stays: bool) {
+    // SAFETY: as above.
+    unsafe { pg_sys::AtEOXact_GUC(stays, level) };
 }
 
 /// Eight bytes of the server's strong random source; `None` if it fails.

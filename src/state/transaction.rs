@@ -1,4 +1,7 @@
 //! The transaction of this process.
+//!
+//! Each call of the server brings the handling of its errors along, some hundred instructions. So what does
+//! not depend on `body` is in functions of its own: else each use of a generic function would have it again.
 
 use crate::error::{Error, Result, catch};
 use pgrx::{PgMemoryContexts, PgSqlErrorCode as Sqlstate, PgTryBuilder, pg_sys};
@@ -13,6 +16,7 @@ impl InTransaction {
     ///
     /// # Errors
     /// Outside of a transaction, and in one that has failed.
+    #[inline(never)]
     pub fn current() -> Result<InTransaction> {
         // SAFETY: reads the state of this process.
         match unsafe { pg_sys::IsTransactionState() } {
@@ -28,12 +32,20 @@ impl InTransaction {
 /// Runs `body` under a snapshot of this moment. If `body` raises an error, the abort of the
 /// transaction removes the snapshot.
 pub fn with_snapshot<T>(_: InTransaction, body: impl FnOnce() -> T) -> T {
+    push_snapshot();
+    let result = body();
+    pop_snapshot();
+    result
+}
+
+fn push_snapshot() {
     // SAFETY: in a transaction.
     unsafe { pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot()) };
-    let result = body();
+}
+
+fn pop_snapshot() {
     // SAFETY: the one that was pushed above.
     unsafe { pg_sys::PopActiveSnapshot() };
-    result
 }
 
 /// Runs `body` in a memory context of its own below the current one. What it returns must not use memory of
@@ -58,25 +70,41 @@ pub fn tried<T>(transaction: InTransaction, body: impl FnOnce() -> Result<T>) ->
 /// `body` allocates memory where its caller does, but what it returns must not use anything else that
 /// belongs to the subtransaction, such as the reference of a tuple to its row type.
 pub fn rolled_back<T>(_: InTransaction, body: impl FnOnce() -> T) -> T {
-    // SAFETY: in a transaction; what the subtransaction makes current is restored after its end.
-    let (context, owner) = unsafe {
-        let before = (pg_sys::CurrentMemoryContext, pg_sys::CurrentResourceOwner);
-        pg_sys::BeginInternalSubTransaction(std::ptr::null());
-        pg_sys::MemoryContextSwitchTo(before.0);
-        before
-    };
-    // SAFETY: as above.
-    let rollback = || unsafe {
-        pg_sys::RollbackAndReleaseCurrentSubTransaction();
-        pg_sys::MemoryContextSwitchTo(context);
-        pg_sys::CurrentResourceOwner = owner;
-    };
+    let before = Outer::begin_subtransaction();
     let result = PgTryBuilder::new(AssertUnwindSafe(body))
         .catch_others(|cause| {
-            rollback();
+            before.roll_back();
             cause.rethrow()
         })
         .execute();
-    rollback();
+    before.roll_back();
     result
+}
+
+/// What was current when a subtransaction began.
+struct Outer {
+    context: pg_sys::MemoryContext,
+    owner: pg_sys::ResourceOwner,
+}
+
+impl Outer {
+    fn begin_subtransaction() -> Outer {
+        // SAFETY: in a transaction; what the subtransaction makes current is restored after its end.
+        unsafe {
+            let context = pg_sys::CurrentMemoryContext;
+            let owner = pg_sys::CurrentResourceOwner;
+            pg_sys::BeginInternalSubTransaction(std::ptr::null());
+            pg_sys::MemoryContextSwitchTo(context);
+            Outer { context, owner }
+        }
+    }
+
+    fn roll_back(&self) {
+        // SAFETY: as above.
+        unsafe {
+            pg_sys::RollbackAndReleaseCurrentSubTransaction();
+            pg_sys::MemoryContextSwitchTo(self.context);
+            pg_sys::CurrentResourceOwner = self.owner;
+        }
+    }
 }
