@@ -537,20 +537,19 @@ fn course(
     let ((low_at, low), (high_at, high)) = (lowest(series)?, highest(series)?);
     let (unit, time) = (of.unit(), data.time.scale());
     let name: String = name[..1].to_uppercase() + &name[1..];
+    let whole = whole.map(|value| format!("{} {how}", unit.with(value)));
+    let (low, high) = (unit.with(low), unit.with(high));
     if low == high {
-        return Some(format!("{name}: {} throughout.", unit.with(low)));
+        return Some(format!("{name}: {}.", whole.unwrap_or(low)));
     }
-    let whole = whole.map(|value| format!("{} {how}, ", unit.with(value)));
+    let whole = whole.map(|whole| whole + ", ").unwrap_or_default();
     let low_at = match low_at == high_at {
         true => String::new(),
         false => format!(" at {}", time.moment(low_at)),
     };
+    let high_at = time.moment(high_at);
     Some(format!(
-        "{name}: {}from {}{low_at} to {} at {}.",
-        whole.unwrap_or_default(),
-        unit.with(low),
-        unit.with(high),
-        time.moment(high_at)
+        "{name}: {whole}from {low}{low_at} to {high} at {high_at}."
     ))
 }
 
@@ -651,12 +650,16 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_does_not_change_has_no_extremes() {
+    fn extremes_that_are_printed_alike_are_left_out() {
         let mut data = data(RunFigure::Tps, 10.0);
-        data.figures[0].points = vec![point(0.0, 10.0, [Some(1000.0); 3])];
+        data.figures[0].points = vec![point(
+            0.0,
+            10.0,
+            [Some(999.9999), Some(1000.0), Some(1000.0001)],
+        )];
         assert_eq!(
             RunChart::Tps.finding(&[&data]),
-            "Throughput: 1,000 transactions/s throughout."
+            "Throughput: 1,000 transactions/s on average."
         );
     }
 

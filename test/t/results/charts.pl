@@ -237,7 +237,7 @@ sub chart_of
 my $cpus = chart_of('cpu', 'cpu_user_ms, cpu_system_ms, cpu_idle_ms, cpu_iowait_ms, cpu_steal_ms, sessions_cpu_ms', '500, 100, 1380, 20, 0, 400', 10);
 like($cpus, qr/class="unit"[^>]*>% of all CPUs</, 'the unit of CPUs');
 like($cpus, qr/<title>\Q$_\E of all CPUs on average</, $_) foreach 'the run: 20.0 %', 'other processes: 10.0 %', 'I/O wait: 1.00 %';
-like($cpus, qr/<desc>Processes of the run: 20\.0 % of all CPUs throughout\.</, 'and a sentence with it');
+like($cpus, qr/<desc>Processes of the run: 20\.0 % of all CPUs on average\.</, 'and a sentence with it');
 # On a log axis, 0 has a place of its own.
 my $log = chart_of('blocks', 'blocks_hit, blocks_read', '5000, CASE n WHEN 5 THEN 0 ELSE 1 END', 10);
 like($log, qr/blocks\/s, log scale</, 'a log axis');
