@@ -72,7 +72,7 @@ LINK_ARGS = $(if $(filter yes,$(enable_rpath)),$(addprefix -C link-arg=,$(rpath)
 # slower for it, and the build takes a fifth less.
 INLINE_ARGS = -C llvm-args=-import-instr-limit=10
 
-$(LIBRARY): $(SOURCES) $(OUT)/server
+$(LIBRARY): $(SOURCES) $(TOP)/Makefile $(OUT)/server
 	PGRX_PG_CONFIG_PATH='$(shell command -v $(PG_CONFIG))' PQ_LIB_DIR='$(libdir)' \
 	cargo rustc --release --locked --manifest-path $(TOP)/Cargo.toml --target-dir $(OUT) \
 	  --no-default-features --features $(FEATURE) -- $(INLINE_ARGS) $(LINK_ARGS)

@@ -167,7 +167,7 @@ as($super, "SELECT bench.delete_runs($slow)");
 is(as($super, "SELECT count(*) FROM bench.run_captured_statements WHERE run_id = $slow"), 0, 'deleted');
 is(as('writer', 'SELECT 1 FROM bench.run_captured_statements') =~ /permission denied/, 1, 'not for others');
 
-# sysbench's reads, by its program if there is one.
+# sysbench's reads, by its program if there is one, else by pgbench.
 as($super, "SELECT bench.initialize('sysbench', scale => 1)");
 my $sysbench = grep { -x "$_/sysbench" } split /:/, $ENV{PATH};
 if ($sysbench)
@@ -177,11 +177,16 @@ if ($sysbench)
 }
 else
 {
-	$program = started($super, 1000, 'psql', '-Xc', "SELECT bench.run('sysbench-read-only', mode => 'libpq', clients => 2, duration => '1 h')");
+	my $reads = PostgreSQL::Test::Utils::tempdir() . '/reads.sql';
+	append_to_file($reads, "BEGIN;\n" . "\\set id random(1, 10000)\nSELECT c FROM sbtest1 WHERE id = :id;\n" x 10);
+	append_to_file($reads, "\\set low random(1, 9900)\n\\set high :low + 99\nSELECT $_;\n")
+	  foreach 'c FROM sbtest1 WHERE id BETWEEN :low AND :high', 'SUM(k) FROM sbtest1 WHERE id BETWEEN :low AND :high',
+	  'c FROM sbtest1 WHERE id BETWEEN :low AND :high ORDER BY c', 'DISTINCT c FROM sbtest1 WHERE id BETWEEN :low AND :high ORDER BY c';
+	append_to_file($reads, "COMMIT;\n");
+	$program = started($super, 1000, $node->installed_command('pgbench'), qw(-n -M prepared -c 2 -T 3600 -f), $reads, 'postgres');
 }
 like(as($super, "SELECT count(*) FROM bench.capture_workload('reads', period => '3 s') WHERE status = 'captured'"), qr/^5$/, 'sysbench captured');
 stop($program);
-as($super, 'SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name ~ $$pg_selfbench$$') if !$sysbench;
 foreach my $mode (qw(spi libpq))
 {
 	my $run_id = run_of($super, "'reads', mode => '$mode', clients => 2, duration => '3 s'");
