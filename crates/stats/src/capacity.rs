@@ -248,22 +248,24 @@ impl Search {
             ..
         } = self.plan;
         let (passing, failing) = self.edge();
-        let rate = match (passing, failing) {
-            _ if self.probes_left() == 0 => return self.done(Ended::OutOfProbes),
-            _ if let Some(open) = self.undecided(passing, failing) => open.rate,
-            (_, Some(high)) if !high.is_certain() => high.rate,
-            (None, None) => start,
-            (Some(low), None) if low.rate < highest => f64::min(2.0 * low.rate, highest),
-            (Some(low), None) if low.is_certain() => return self.done(Ended::NeverBroken),
-            (Some(low), None) => low.rate,
-            (None, Some(high)) if high.rate > lowest => f64::max(high.rate / 2.0, lowest),
-            (None, Some(_)) => return self.done(Ended::NeverMet),
-            (Some(low), Some(high)) if high.rate > low.rate * (1.0 + precision) => {
+        if self.probes_left() == 0 {
+            return self.done(Ended::OutOfProbes);
+        }
+        let rate = match (self.undecided(passing, failing), passing, failing) {
+            (Some(open), _, _) => open.rate,
+            (None, _, Some(high)) if !high.is_certain() => high.rate,
+            (None, None, None) => start,
+            (None, Some(low), None) if low.rate < highest => f64::min(2.0 * low.rate, highest),
+            (None, Some(low), None) if low.is_certain() => return self.done(Ended::NeverBroken),
+            (None, Some(low), None) => low.rate,
+            (None, None, Some(high)) if high.rate > lowest => f64::max(high.rate / 2.0, lowest),
+            (None, None, Some(_)) => return self.done(Ended::NeverMet),
+            (None, Some(low), Some(high)) if high.rate > low.rate * (1.0 + precision) => {
                 low.rate * (high.rate / low.rate).sqrt()
             }
-            (Some(low), Some(_)) if !low.is_certain() => low.rate,
-            (Some(_), Some(high)) if !high.is_refuted() => high.rate,
-            (Some(_), Some(_)) => return self.done(Ended::Found),
+            (None, Some(low), Some(_)) if !low.is_certain() => low.rate,
+            (None, Some(_), Some(high)) if !high.is_refuted() => high.rate,
+            (None, Some(_), Some(_)) => return self.done(Ended::Found),
         };
         let transactions = self.transactions();
         Step::Probe {
