@@ -69,7 +69,7 @@ all: build
 LINK_ARGS = $(if $(filter yes,$(enable_rpath)),$(addprefix -C link-arg=,$(rpath)))
 
 # Functions of other crates become part of their callers up to this size, 100 by default: no transaction is
-# slower for it, and the build takes a fifth less.
+# slower for it, and the last crate takes a seventh less.
 INLINE_ARGS = -C llvm-args=-import-instr-limit=10
 
 $(LIBRARY): $(SOURCES) $(TOP)/Makefile $(OUT)/server
