@@ -81,7 +81,7 @@ pub fn rolled_back<T>(_: InTransaction, body: impl FnOnce() -> T) -> T {
     result
 }
 
-/// What was current when a subtransaction began.
+/// Memory context and resource owner that were current when a subtransaction began.
 struct Outer {
     context: pg_sys::MemoryContext,
     owner: pg_sys::ResourceOwner,
