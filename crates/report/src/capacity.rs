@@ -62,6 +62,11 @@ pub fn verdict(capacity: &Capacity<'_>) -> String {
             let times = times.unwrap_or_default();
             format!("p{p} stays under {limit} ms up to {up_to} {place}{times}")
         }
+        (None, Some(ms)) if ms <= capacity.limit_ms => format!(
+            "p{p} is {} ms {place} at {at} transactions per second, but the probes there were not \
+             steady or too short",
+            significant(ms)
+        ),
         (None, Some(ms)) => format!(
             "p{p} does not stay under {limit} ms {place}: it is {} ms at {at} transactions per second",
             significant(ms)
@@ -246,6 +251,13 @@ mod tests {
             format!(
                 "p99 does not stay under 10 ms in mode spi with 8 clients: it is 23.5 ms at 12.3 \
                  transactions per second{tried}"
+            )
+        );
+        assert_eq!(
+            below(Some(9.87)),
+            format!(
+                "p99 is 9.87 ms in mode spi with 8 clients at 12.3 transactions per second, but the \
+                 probes there were not steady or too short{tried}"
             )
         );
         assert_eq!(

@@ -400,8 +400,14 @@ like(as('runner', "SELECT bench.run('shop', load_factor => 2, rate => 5)"), qr/2
 like(as('runner', "SELECT bench.run('shop', load_factor => 0)"), qr/22023: invalid value for option "load_factor": 0/, 'above 0');
 like(as($super, "SELECT bench.run('reads', load_factor => 2)"), qr/22023: the rate of workload "reads_family" is not known/, 'a rate that is not known');
 like(as('runner', q{SELECT bench.run('shop', settings => '{"search_path": "public"}')}), qr/22023: a run of workload "shop_family" has its own "search_path"/, 'no other search_path');
-like(as('runner', q{SELECT verdict FROM bench.find_capacity(1000, percentile => 50, tolerance => 1, scripts => 'shop', duration => 0.2)}),
-	qr/, [0-9.]+ times the captured 200\b/, 'find_capacity');
+# Other load can make a search end without a rate, since its probes are not steady.
+my $verdict;
+foreach (1 .. 3)
+{
+	$verdict = as('runner', q{SELECT verdict FROM bench.find_capacity(1000, percentile => 50, tolerance => 1, scripts => 'shop', duration => 0.2)});
+	last if $verdict =~ /^p50 stays/;
+}
+like($verdict, qr/, [0-9.]+ times the captured 200\b/, 'find_capacity');
 is(as('runner', q{SELECT count(*) FROM bench.compare('[{"load_factor": 5}, {"load_factor": 10}]', scripts => 'shop', repeats => 1, transactions => 2)}), '2', 'compare');
 is(as('runner', 'DROP SCHEMA "The copy" CASCADE') =~ s/^NOTICE.*//rs, '', 'the copies are dropped');
 like(as('runner', "SELECT bench.run('shop', transactions => 1)"), qr/22023: workload "shop_family" writes, and schema "The copy", with copies of its tables, does not exist/, 'no run after that');
