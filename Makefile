@@ -68,14 +68,10 @@ all: build
 # load only one libpq.
 LINK_ARGS = $(if $(filter yes,$(enable_rpath)),$(addprefix -C link-arg=,$(rpath)))
 
-# Functions of other crates become part of their callers up to this size, 100 by default: select-only in mode spi
-# is as fast with it, and the last crate is built in a seventh less time.
-INLINE_ARGS = -C llvm-args=-import-instr-limit=10
-
 $(LIBRARY): $(SOURCES) $(TOP)/Makefile $(OUT)/server
 	PGRX_PG_CONFIG_PATH='$(shell command -v $(PG_CONFIG))' PQ_LIB_DIR='$(libdir)' \
 	cargo rustc --release --locked --manifest-path $(TOP)/Cargo.toml --target-dir $(OUT) \
-	  --no-default-features --features $(FEATURE) -- $(INLINE_ARGS) $(LINK_ARGS)
+	  --no-default-features --features $(FEATURE) -- $(LINK_ARGS)
 	@touch $@
 
 # Names the server that the library was built for; another one rebuilds it.
