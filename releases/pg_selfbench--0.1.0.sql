@@ -589,6 +589,7 @@ CREATE POLICY own ON bench.runs
 SELECT pg_catalog.pg_extension_config_dump('bench.run_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.scripts', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.workload_definitions', '');
+SELECT pg_catalog.pg_extension_config_dump('bench.captured_tables', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.runs', '');
 
 CREATE FUNCTION bench_internal.named_run(run_id bigint) RETURNS bigint
@@ -4080,7 +4081,7 @@ CREATE FUNCTION bench.find_capacity(
     allow_writes boolean DEFAULT false, -- whether a captured workload changes the tables that it was captured on, instead of copies of them
     OUT rate float8, -- highest rate under the limit, in transactions per second; NULL if there is none
     OUT rate_low float8, -- highest rate up to it of which no probe was over the limit
-    OUT rate_high float8, -- lowest rate above it of which all probes were over the limit
+    OUT rate_high float8, -- lowest rate above it at which no probe stayed under the limit
     OUT latency_ms float8, -- percentile at this rate, or at the lowest rate that was probed
     OUT tps_without_rate float8, -- transactions per second of the first run, which has no rate
     OUT limited_by text, -- limit at the lowest rate over it: CPU, clients, a wait event, or none
@@ -4130,7 +4131,7 @@ sql: statements, or a whole script in pgbench''s language, to run instead of scr
 allow_writes: whether a captured workload changes the tables that it was captured on, instead of copies of them
 rate: highest rate under the limit, in transactions per second; NULL if there is none
 rate_low: highest rate up to it of which no probe was over the limit
-rate_high: lowest rate above it of which all probes were over the limit
+rate_high: lowest rate above it at which no probe stayed under the limit
 latency_ms: percentile at this rate, or at the lowest rate that was probed
 tps_without_rate: transactions per second of the first run, which has no rate
 limited_by: limit at the lowest rate over it: CPU, clients, a wait event, or none

@@ -10,7 +10,7 @@ CREATE FUNCTION bench.find_capacity(
     {{arguments run_options except rate, latency_limit, transactions, progress, aggregate_interval, log, sampling_rate, log_prefix, load_factor with duration = '10 s', warmup = '1 s'}},
     OUT rate float8, -- highest rate under the limit, in transactions per second; NULL if there is none
     OUT rate_low float8, -- highest rate up to it of which no probe was over the limit
-    OUT rate_high float8, -- lowest rate above it of which all probes were over the limit
+    OUT rate_high float8, -- lowest rate above it at which no probe stayed under the limit
     OUT latency_ms float8, -- percentile at this rate, or at the lowest rate that was probed
     OUT tps_without_rate float8, -- transactions per second of the first run, which has no rate
     OUT limited_by text, -- limit at the lowest rate over it: CPU, clients, a wait event, or none

@@ -289,6 +289,7 @@ CREATE POLICY own ON bench.runs
 SELECT pg_catalog.pg_extension_config_dump('bench.run_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.scripts', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.workload_definitions', '');
+SELECT pg_catalog.pg_extension_config_dump('bench.captured_tables', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.runs', '');
 
 CREATE FUNCTION bench_internal.named_run(run_id bigint) RETURNS bigint

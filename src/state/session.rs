@@ -287,10 +287,11 @@ fn enter_settings(settings: &[(&CStr, &CStr)]) -> i32 {
     level
 }
 
-/// Ends it, which restores the values that were before; of those set by SET, if they are not to stay.
-fn leave_settings(level: i32, stays: bool) {
-    // SAFETY: as above.
-    unsafe { pg_sys::AtEOXact_GUC(stays, level) };
+/// Ends a nesting level of settings: what they were before is restored. Values of SET in it are kept if
+/// `keeps_set`.
+fn leave_settings(level: i32, keeps_set: bool) {
+    // SAFETY: the level was begun in the same transaction.
+    unsafe { pg_sys::AtEOXact_GUC(keeps_set, level) };
 }
 
 /// Eight bytes of the server's strong random source; `None` if it fails.

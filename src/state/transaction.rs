@@ -100,7 +100,7 @@ impl Outer {
     }
 
     fn roll_back(&self) {
-        // SAFETY: as above.
+        // SAFETY: ends the subtransaction that was begun with these.
         unsafe {
             pg_sys::RollbackAndReleaseCurrentSubTransaction();
             pg_sys::MemoryContextSwitchTo(self.context);

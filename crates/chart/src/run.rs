@@ -451,7 +451,7 @@ impl RunChart {
                     data,
                     p99,
                     "the 99th percentile",
-                    "of all",
+                    "of all transactions",
                     whole.map(|(_, ms)| *ms),
                 );
                 let max = data.figure(RunFigure::LatencyMax).and_then(highest);
@@ -711,7 +711,7 @@ mod tests {
         data.percentiles = vec![(99.0, 16.3)];
         assert_eq!(
             RunChart::Latency.finding(&[&data]),
-            "The 99th percentile: 16.3 ms of all, from 0 ms at 9.95 s to 1,100 ms at 4.95 s. \
+            "The 99th percentile: 16.3 ms of all transactions, from 0 ms at 9.95 s to 1,100 ms at 4.95 s. \
              The longest transaction took 1,100 ms, at 4.95 s."
         );
     }

@@ -78,9 +78,10 @@ impl Probe {
     }
 
     /// The percentile in milliseconds, on the side of the limit on which it was counted to be: it comes
-    /// from a histogram, whose precision may put it on the other one.
-    pub fn percentile_beside(&self, limit_ms: f64, is_under: bool) -> Option<f64> {
-        let ms = self.percentile_ms?;
+    /// from a histogram, whose precision may put it on the other one. `None` if the rate is
+    /// [missed](Self::misses_rate): transactions that were not started have no latency.
+    pub fn percentile_beside(&self, limit_ms: f64, allowed: f64, is_under: bool) -> Option<f64> {
+        let ms = self.percentile_ms.filter(|_| !self.misses_rate(allowed))?;
         Some(match is_under {
             true => ms.min(limit_ms),
             false => ms.max(limit_ms),
@@ -166,7 +167,7 @@ mod tests {
                 late,
                 ..probe()
             };
-            probe.percentile_beside(20.0, probe.counted_over(0.01) <= 0.01)
+            probe.percentile_beside(20.0, 0.01, probe.counted_over(0.01) <= 0.01)
         };
         assert_eq!(with(Some(20.004), 100), Some(20.0));
         assert_eq!(with(Some(19.996), 101), Some(20.0));
@@ -174,9 +175,11 @@ mod tests {
         assert_eq!(with(None, 101), None);
         let unstarted = Probe {
             transactions: 9_000,
+            percentile_ms: Some(12.0),
             ..probe()
         };
         assert_eq!(unstarted.counted_over(0.01), 1.0);
+        assert_eq!(unstarted.percentile_beside(20.0, 0.01, false), None);
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct Capacity<'a> {
     pub measured_at: f64,
     /// The percentile there, in milliseconds; `None` if too many transactions had no latency.
     pub percentile_ms: Option<f64>,
+    /// Whether no probe there was over the limit: they were not steady or too short.
+    pub is_doubtful: bool,
     /// Transactions per second while the workload was captured, if it was.
     pub captured_rate: Option<f64>,
     /// Share of the captured execution time that its statements took.
@@ -62,9 +64,9 @@ pub fn verdict(capacity: &Capacity<'_>) -> String {
             let times = times.unwrap_or_default();
             format!("p{p} stays under {limit} ms up to {up_to} {place}{times}")
         }
-        (None, Some(ms)) if ms <= capacity.limit_ms => format!(
-            "p{p} is {} ms {place} at {at} transactions per second, but the probes there were not \
-             steady or too short",
+        (None, Some(ms)) if capacity.is_doubtful => format!(
+            "p{p} is {} ms {place} at {at} transactions per second, but these probes were not steady \
+             or too short",
             significant(ms)
         ),
         (None, Some(ms)) => format!(
@@ -73,13 +75,16 @@ pub fn verdict(capacity: &Capacity<'_>) -> String {
         ),
         (None, None) => format!(
             "p{p} does not stay under {limit} ms {place}: more than {} % of the transactions are \
-             skipped or fail at {at} transactions per second",
+             skipped, fail or are not started at {at} transactions per second",
             allowed(capacity.percentile)
         ),
     }];
     let because = capacity.bottleneck.map(|bottleneck| &bottleneck.meaning);
     match (capacity.answer.ended, because) {
         (Ended::NeverBroken, _) => parts.push("no higher rate was tried".into()),
+        (Ended::NeverMet, _) if capacity.is_doubtful => {
+            parts.push("no lower rate was tried: give a longer duration".into());
+        }
         (Ended::NeverMet, _) => parts.push(
             "no lower rate was tried: give a longer duration, a higher latency_limit or a lower percentile".into(),
         ),
@@ -129,13 +134,13 @@ pub fn so_far(percentile: f64, answer: &Answer) -> String {
     let missed = answer.high.map(significant);
     match (met, missed) {
         (Some(met), Some(missed)) => format!(
-            "p{p} is under the limit at {met} transactions per second and over it at {missed}"
+            "p{p} stays under the limit at {met} transactions per second, and not at {missed}"
         ),
         (Some(met), None) => format!(
-            "p{p} is under the limit at {met} transactions per second; no rate is known that is too high"
+            "p{p} stays under the limit at {met} transactions per second; no rate is known that is too high"
         ),
         (None, Some(missed)) => format!(
-            "p{p} is over the limit at {missed} transactions per second; no rate is known that meets it"
+            "p{p} does not stay under the limit at {missed} transactions per second; no rate is known that meets it"
         ),
         (None, None) => format!("p{p} is not known at any rate"),
     }
@@ -177,6 +182,7 @@ mod tests {
             captured_share: None,
             measured_at: rate.unwrap_or(12.345),
             percentile_ms: Some(9.87),
+            is_doubtful: false,
             bottleneck: None,
         }
     }
@@ -254,18 +260,27 @@ mod tests {
             )
         );
         assert_eq!(
-            below(Some(9.87)),
-            format!(
-                "p99 is 9.87 ms in mode spi with 8 clients at 12.3 transactions per second, but the \
-                 probes there were not steady or too short{tried}"
-            )
-        );
-        assert_eq!(
             below(None),
             format!(
                 "p99 does not stay under 10 ms in mode spi with 8 clients: more than 1 % of the \
-                 transactions are skipped or fail at 12.3 transactions per second{tried}"
+                 transactions are skipped, fail or are not started at 12.3 transactions per second{tried}"
             )
+        );
+    }
+
+    #[test]
+    fn probes_that_are_not_steady_are_not_said_to_be_over_the_limit() {
+        let mut never = capacity(None);
+        never.answer.ended = Ended::NeverMet;
+        let doubtful = Capacity {
+            percentile_ms: Some(9.87),
+            is_doubtful: true,
+            ..never
+        };
+        assert_eq!(
+            verdict(&doubtful),
+            "p99 is 9.87 ms in mode spi with 8 clients at 12.3 transactions per second, but these probes \
+             were not steady or too short; no lower rate was tried: give a longer duration"
         );
     }
 
@@ -281,15 +296,15 @@ mod tests {
         };
         assert_eq!(
             told(Some(3001.0), Some(3256.0)),
-            "p99.9 is under the limit at 3000 transactions per second and over it at 3260"
+            "p99.9 stays under the limit at 3000 transactions per second, and not at 3260"
         );
         assert_eq!(
             told(Some(3001.0), None),
-            "p99.9 is under the limit at 3000 transactions per second; no rate is known that is too high"
+            "p99.9 stays under the limit at 3000 transactions per second; no rate is known that is too high"
         );
         assert_eq!(
             told(None, Some(3256.0)),
-            "p99.9 is over the limit at 3260 transactions per second; no rate is known that meets it"
+            "p99.9 does not stay under the limit at 3260 transactions per second; no rate is known that meets it"
         );
         assert_eq!(told(None, None), "p99.9 is not known at any rate");
     }

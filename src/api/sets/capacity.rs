@@ -413,10 +413,15 @@ impl Runs<'_, '_> {
         let above = above.reduce(f64::min);
         let measured_at = answer.rate.or(above).unwrap_or_default();
         let limit_ms = self.options.run.latency_limit.unwrap_or_default();
-        let percentile_ms = median(at(measured_at).map(|probe| {
-            let is_under = search.is_under(probe.counted_over(search.allowed()));
-            probe.percentile_beside(limit_ms, is_under)
-        }));
+        let allowed = search.allowed();
+        let is_under = |probe: &Probe| search.is_under(probe.counted_over(allowed));
+        let is_doubtful = answer.rate.is_none() && at(measured_at).all(is_under);
+        // Without an answer, the probes that were over the limit are the reason.
+        let reasons = at(measured_at)
+            .filter(|probe| answer.rate.is_some() || is_doubtful || !is_under(probe));
+        let percentile_ms = median(
+            reasons.map(|probe| probe.percentile_beside(limit_ms, allowed, is_under(probe))),
+        );
         let failing = at(above.unwrap_or(measured_at)).next();
         let found = failing.and_then(|probe| bottleneck(&probe.strain));
         Row {
@@ -433,6 +438,7 @@ impl Runs<'_, '_> {
                 answer: *answer,
                 measured_at,
                 percentile_ms,
+                is_doubtful,
                 captured_rate: self.without_rate.captured_rate,
                 captured_share: self.without_rate.captured_share,
                 bottleneck: found.as_ref(),

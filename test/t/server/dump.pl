@@ -23,6 +23,8 @@ $node->safe_psql('postgres', <<'SQL');
 SELECT bench.define_workload('own', '{"description": "d", "unit": "u", "max_scale": 1, "size": {"table_mb": 1, "index_mb": 1},
 	"mixes": [{"name": "own", "description": "d", "scripts": [{"name": "s", "weight": 1}]}]}',
 	'CREATE TABLE own (t text)', E'-- own: 1 parts of 1 rows\nSELECT ''\\ "'' AS t', '{"s": "SELECT 1;"}');
+INSERT INTO bench.captured_tables (owner, workload, table_schema, table_name, written)
+SELECT owner, name, 'a schema', 'a "table"', true FROM bench.workload_definitions;
 SQL
 
 $node->safe_psql('postgres', <<'SQL');
@@ -45,7 +47,7 @@ SQL
 
 $node->safe_psql('postgres', "CREATE ROLE granted LOGIN; SELECT bench.grant_to('granted');");
 
-my @tables = qw(sets runs run_scripts run_intervals run_settings scripts workload_definitions pgio_runs pgio_sessions jobs job_runs alerts);
+my @tables = qw(sets runs run_scripts run_intervals run_settings scripts workload_definitions captured_tables pgio_runs pgio_sessions jobs job_runs alerts);
 
 sub contents
 {

@@ -113,7 +113,7 @@ signal_sql($session, 'INT');
 ($stdout, $stderr) = finish_sql($session);
 $keeper->quit;
 like($stderr,
-	qr/NOTICE:  00000: set (\d+) is not complete\nDETAIL:  So far: p90 is (?:under|over) the limit at \d+ transactions per second.*\nHINT:  Continue it with SELECT \* FROM bench\.resume\(\1\)\..*57014: /s,
+	qr/NOTICE:  00000: set (\d+) is not complete\nDETAIL:  So far: p90 (?:stays|does not stay) under the limit at \d+ transactions per second.*\nHINT:  Continue it with SELECT \* FROM bench\.resume\(\1\)\..*57014: /s,
 	'canceled: what is known, and how to go on');
 nothing_left_ok($node, 'canceled');
 my ($set_id, $runs) = split /\|/, $node->safe_psql('postgres', <<'SQL');
