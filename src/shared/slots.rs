@@ -49,6 +49,7 @@ impl Worker {
     }
 
     /// Moves the worker's state on; an ended worker stays ended.
+    #[allow(deprecated, reason = "the new name, try_update, needs Rust 1.95")]
     pub fn set_state(&self, state: WorkerState) {
         let _ = self.state.fetch_update(AcqRel, Acquire, |old| {
             (old < WorkerState::Done as u32).then_some(state as u32)
