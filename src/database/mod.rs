@@ -39,7 +39,7 @@ pub enum TablesKind {
     Pgbench,
     /// pgio's.
     Pgio,
-    /// Those of workloads, which share a table.
+    /// Workloads, which share a table.
     Workload,
 }
 

@@ -373,7 +373,7 @@ fn restricted_row(sql: &str) -> Result<Vec<Option<String>>> {
     restricted(server::role(), || query::first_row(sql))
 }
 
-/// What tables hold.
+/// Contents of tables.
 enum Found {
     /// Loaded here: all values.
     Loaded(Values),

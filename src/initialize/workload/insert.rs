@@ -190,7 +190,7 @@ unsafe fn own_target(table: &str, plan: *mut pg_sys::PlannedStmt) -> Result<PgRe
 /// Receiver of rows, which inserts them into a table.
 #[repr(C)]
 struct Sink<'d> {
-    /// What the server knows of it.
+    /// The part that the server calls.
     receiver: pg_sys::DestReceiver,
     relation: PgRelation,
     /// Rows that have been received and not been inserted, the first `filled`. They are made when they are

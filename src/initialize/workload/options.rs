@@ -25,7 +25,7 @@ selfbench_catalog::initialize_workload_options!(options! {
 });
 
 impl WorkloadOptions {
-    /// The same for pgbench's tables, whose rows are always the same.
+    /// Options for pgbench's tables, whose rows are always the same.
     pub fn of_pgbench(&self) -> Result<InitializeOptions> {
         if self.seed.is_some() || self.variables.is_some() {
             return Err(Error::OptionConflict {

@@ -172,7 +172,7 @@ fn has_probabilities(text: &str, probabilities: &[f64]) {
     has_probabilities_in(|value| value as usize - 1, text, probabilities);
 }
 
-/// The same for probabilities of cells that values belong to.
+/// Fails unless cells, to which values belong, have these probabilities.
 fn has_probabilities_in(cell: impl Fn(i64) -> usize, text: &str, probabilities: &[f64]) {
     const DRAWS: usize = 200_000;
     let mut client = Client::with_seed(20);
