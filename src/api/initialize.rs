@@ -6,7 +6,7 @@ use crate::backend::horizon::Horizon;
 use crate::backend::transaction;
 use crate::check::argument;
 use crate::clock;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, message};
 use crate::initialize::tables::{TABLES, quote_identifier};
 use crate::initialize::workload::spec::WORKLOADS;
 use crate::initialize::{
@@ -264,7 +264,7 @@ impl Notifier {
     /// Shows the caller a line: that of pgbench as it is.
     fn show(&self, line: &str) {
         match self.telling.in_pgbench {
-            true => pgrx::notice!("{line}"),
+            true => message::notice(line),
             false => tell(line),
         }
     }
@@ -284,9 +284,9 @@ impl Notifier {
             self.rows = self.rows.min(header.rows_total.load(Relaxed));
             self.end_generation(begun);
             let step = self.steps[self.announced];
-            pgrx::notice!("{}", step.announcement(self.telling.in_pgbench));
+            message::notice(step.announcement(self.telling.in_pgbench));
             if step == InitializeStep::CreateTables && self.partitions > 0 {
-                pgrx::notice!("creating {} partitions...", self.partitions);
+                message::notice(format_args!("creating {} partitions...", self.partitions));
             }
             if matches!(
                 step,
@@ -325,6 +325,6 @@ impl Notifier {
         let elapsed = elapsed_ns as f64 / 1e9;
         let server_major = server::version_num() / 10_000;
         let line = progress_line(done, self.rows, &self.tables, elapsed, server_major);
-        pgrx::notice!("{line}");
+        message::notice(line);
     }
 }

@@ -13,7 +13,7 @@ use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::backend::limits;
 use crate::check::{argument, in_range, invalid, one_of};
-use crate::error::{Error, OrRaise, Result, catch};
+use crate::error::{Error, OrRaise, Result, catch, message};
 use crate::options::Options;
 use crate::query;
 use crate::results::alerts;
@@ -143,7 +143,7 @@ fn check_for_later(options: &RunOptions, spec: &RunSpec) -> Result<()> {
 fn check_arms_for_later(arms: &[Arm]) -> Result<()> {
     for arm in arms {
         if let Some(why) = &arm.cannot {
-            pgrx::notice!("arm \"{}\" cannot run: {why}", arm.name);
+            message::notice(format_args!("arm \"{}\" cannot run: {why}", arm.name));
         }
         match (&arm.spec, arm.scale) {
             (Some(spec), None) => check_for_later(&arm.options, spec)?,
@@ -295,7 +295,10 @@ fn run_job(call: Call<'_>) -> i64 {
             // Its row tells it: nobody may read the errors of a scheduler.
             Err(error @ Error::WorkerSlots { .. }) => {
                 let message = error.report().one_line();
-                pgrx::warning!("job \"{}\" could not start: {message}", job.job_name);
+                message::warning(format_args!(
+                    "job \"{}\" could not start: {message}",
+                    job.job_name
+                ));
                 let row = jobs::fail(&job, &message)?;
                 let made = Made {
                     state: State::Failed,

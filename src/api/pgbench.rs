@@ -10,7 +10,7 @@ use super::warnings;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::check::{self, argument};
-use crate::error::{Error, Report, Result};
+use crate::error::{Error, Report, Result, message};
 use crate::initialize::InitializeOptions;
 use crate::options::seconds;
 use crate::pq::conninfo;
@@ -123,13 +123,16 @@ fn perform(wanted: &Run, horizon: &Horizon) -> Result<Vec<String>> {
         warnings::tell_errors(&record.run, warnings::remedy(&spec, &record.run)?);
     }
     if wanted.scale.is_some() && spec.uses_pgbench_tables() {
-        pgrx::warning!(
+        message::warning(format_args!(
             "scale option ignored, using count from pgbench_branches table ({})",
             record.run.scale
-        );
+        ));
     }
     if record.run.run_id != 0 {
-        pgrx::notice!("results are stored as run {}", record.run.run_id);
+        message::notice(format_args!(
+            "results are stored as run {}",
+            record.run.run_id
+        ));
     }
     if wanted.exit_on_abort && record.run.aborted_clients > 0 {
         // pgbench exits on the spot. The result is stored.
@@ -153,13 +156,13 @@ fn tell_connection(wanted: &Run, spec: &RunSpec) {
         Limit::Seconds(seconds) => ("duration", seconds),
         Limit::TransactionsPerClient(number) => ("nxacts", number),
     };
-    pgrx::notice!(
+    message::notice(format_args!(
         "pghost: {} pgport: {} nclients: {} {kind}: {limit} dbName: {}",
         parameter("host"),
         parameter("port"),
         wanted.clients,
         parameter("dbname")
-    );
+    ));
 }
 
 /// Adds the hint of pgbench to an error about missing tables.
@@ -194,9 +197,9 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
     if let Some(prefix) = &prefix
         && !prefix.starts_with('/')
     {
-        pgrx::notice!(
+        message::notice(format_args!(
             "log prefix \"{prefix}\" is not an absolute path: the log is only stored in tables"
-        );
+        ));
     }
     let variables = wanted.variables.iter();
     let options = RunOptions {
@@ -252,7 +255,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
     require_pgbench_scripts(&found, options.protocol)?;
     let mut spec = options.specify(found, None, &mut ReadSets::default())?;
     if wanted.seed.is_some() {
-        pgrx::notice!("setting random seed to {}", spec.seed);
+        message::notice(format_args!("setting random seed to {}", spec.seed));
     }
     spec.pgbench_language = true;
     spec.debug = wanted.debug;

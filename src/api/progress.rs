@@ -2,7 +2,7 @@
 
 use super::warnings;
 use crate::clock;
-use crate::error::Result;
+use crate::error::{Result, message};
 use crate::run::{PgioSpec, RunOptions, RunSpec, Vacuum};
 use crate::server;
 use crate::shared::reading;
@@ -36,7 +36,7 @@ impl Progress {
 
 /// Shows the caller a message of a client.
 fn show(line: &str) {
-    pgrx::notice!("{line}");
+    message::notice(line);
 }
 
 /// Shows the caller messages of clients and, like pgbench, a progress line at every multiple of the
@@ -140,9 +140,9 @@ impl Ticker {
         let Some(vacuum) = self.vacuum.take_if(|_| started) else {
             return;
         };
-        pgrx::notice!("starting vacuum...end.");
+        message::notice("starting vacuum...end.");
         if vacuum == Vacuum::All {
-            pgrx::notice!("starting vacuum pgbench_accounts...end.");
+            message::notice("starting vacuum pgbench_accounts...end.");
         }
     }
 
@@ -159,7 +159,7 @@ impl Ticker {
             memory_bytes: server::memory_bytes(),
         };
         if let Some(measured) = working_set.what_is_measured() {
-            pgrx::notice!("{measured}");
+            message::notice(measured);
         }
     }
 
@@ -181,7 +181,7 @@ impl Ticker {
             transactions - self.warmup_transactions,
             self.options.mode,
         );
-        pgrx::notice!("{line}");
+        message::notice(line);
         self.warmup_transactions = transactions;
     }
 

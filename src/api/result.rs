@@ -7,7 +7,7 @@ use crate::backend::aggregate;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::transaction::can_end_transaction;
 use crate::check::{self, Ids, age, argument, in_range};
-use crate::error::{Error, OrRaise, Result};
+use crate::error::{Error, OrRaise, Report, Result};
 use crate::results::delete::{self, Deletion};
 use crate::results::load::{first_unknown, has_profile, load_evidence};
 use crate::results::waits::SeenWaits;
@@ -16,7 +16,6 @@ use crate::server;
 use pgrx::Internal;
 use pgrx::datum::Interval;
 use pgrx::pg_sys;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use selfbench_report::Finding;
 use selfbench_stats::LatencyHistogram;
@@ -37,13 +36,11 @@ fn require_profile(run_id: Option<i64>) {
 pub(super) fn tell_without_profile(run_id: i64) -> Result<()> {
     if !has_profile(run_id)? {
         let message = format!("run {run_id} has no profile");
-        ErrorReport::new(
-            PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
-            message,
-            pgrx::function_name!(),
-        )
-        .set_hint("A run samples stacks with profile => true.")
-        .report(PgLogLevel::NOTICE);
+        Report {
+            hint: Some("A run samples stacks with profile => true.".into()),
+            ..Report::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
+        }
+        .send(PgLogLevel::NOTICE);
     }
     Ok(())
 }

@@ -2,10 +2,9 @@
 
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::argument;
-use crate::error::Result;
+use crate::error::{Report, Result};
 use crate::run::options::variables;
 use crate::run::{check_script, scripts};
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use selfbench_script::Protocol;
 use serde_json::Value;
@@ -38,15 +37,16 @@ fn warn_of_errors(name: &str, body: &str) -> Result<()> {
         (Some(line), Some(column)) => format!("Line {line}, column {column}: "),
         _ => String::new(),
     };
-    ErrorReport::new(
-        PgSqlErrorCode::ERRCODE_WARNING,
-        format!("script \"{name}\" was stored with errors in protocol \"prepared\""),
-        pgrx::function_name!(),
-    )
-    // A syntax error may quote all of the script.
-    .set_detail(place + &first.message.chars().take(200).collect::<String>())
-    .set_hint("See bench.check_script, which checks it for another protocol, too.")
-    .report(PgLogLevel::WARNING);
+    Report {
+        // A syntax error may quote all of the script.
+        detail: Some(place + &first.message.chars().take(200).collect::<String>()),
+        hint: Some("See bench.check_script, which checks it for another protocol, too.".into()),
+        ..Report::new(
+            PgSqlErrorCode::ERRCODE_WARNING,
+            format!("script \"{name}\" was stored with errors in protocol \"prepared\""),
+        )
+    }
+    .send(PgLogLevel::WARNING);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::backend::horizon::Horizon;
 use crate::backend::transaction;
-use crate::error::{Error, Result};
+use crate::error::{Error, Report, Result, message};
 use crate::query;
 use crate::results::load::load_evidence;
 use crate::results::probes;
@@ -11,7 +11,6 @@ use crate::run::{ClientProcess, RunSpec};
 use crate::security::as_owner;
 use crate::server;
 use crate::shared::Segment;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use selfbench_model::{Run, RunRecord, RunState};
 use selfbench_page::fitting_behind;
@@ -55,21 +54,19 @@ fn is_news(text: &str) -> bool {
 /// Tells the caller a line that may be long, in lines that fit a terminal.
 pub(super) fn tell(line: &str) {
     let lines = fitting_behind("NOTICE:  ", line);
-    pgrx::notice!("{}", lines.join("\n"));
+    message::notice(lines.join("\n"));
 }
 
 pub(super) fn notice(message: &str, detail: &str, hint: &str) {
     if !is_news(message) {
         return;
     }
-    ErrorReport::new(
-        PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
-        message.to_owned(),
-        pgrx::function_name!(),
-    )
-    .set_detail(detail)
-    .set_hint(hint)
-    .report(PgLogLevel::NOTICE);
+    Report {
+        detail: Some(detail.to_owned()),
+        hint: Some(hint.to_owned()),
+        ..Report::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
+    }
+    .send(PgLogLevel::NOTICE);
 }
 
 /// Warns the caller if waiting for the run affects it.
@@ -149,11 +146,15 @@ pub(super) fn tell_canceled(spec: &RunSpec, segment: &Segment, error: &Error) {
         return;
     }
     if header.ended.load(Relaxed) {
-        pgrx::notice!("run {run_id} had already ended; see bench.report({run_id})");
+        message::notice(format_args!(
+            "run {run_id} had already ended; see bench.report({run_id})"
+        ));
     } else if header.start_ns.load(Relaxed) != 0 {
-        pgrx::notice!("run {run_id} was canceled; its results so far: bench.report({run_id})");
+        message::notice(format_args!(
+            "run {run_id} was canceled; its results so far: bench.report({run_id})"
+        ));
     } else if spec.run.setup.is_some() || spec.run.teardown.is_some() {
-        pgrx::notice!("run {run_id} was canceled before it began");
+        message::notice(format_args!("run {run_id} was canceled before it began"));
     }
 }
 
@@ -168,11 +169,11 @@ pub(super) fn tell_next(spec: &RunSpec, record: &RunRecord) -> Result<()> {
     let evidence = as_owner(|| load_evidence(run_id, &SeenWaits::load(run_id)?))?;
     let findings = advice(record, &evidence).into_iter();
     match findings.filter(|f| f.severity >= Severity::Warning).count() {
-        0 => pgrx::notice!("see bench.report({run_id})"),
-        doubts => pgrx::notice!(
+        0 => message::notice(format_args!("see bench.report({run_id})")),
+        doubts => message::notice(format_args!(
             "see bench.report({run_id}), and bench.advice({run_id}), which has {}",
             counted(doubts, "warning")
-        ),
+        )),
     }
     Ok(())
 }
@@ -183,14 +184,13 @@ const MOST_OF_THE_TIME: f64 = 0.9;
 /// Tells the caller what may make the result of a run doubtful, besides its errors.
 pub(super) fn tell_circumstances(spec: &RunSpec, run: &Run) {
     if run.run_id == 0 && is_news("not stored") {
-        pgrx::notice!("the result is not stored, because this server is a standby");
+        message::notice("the result is not stored, because this server is a standby");
     }
     if run.backends > 0 && spec.client_process() == ClientProcess::Auto && is_news("in backends") {
-        pgrx::notice!(
+        message::notice(format_args!(
             "{} of {} clients ran in backends, because no more background workers are free",
-            run.backends,
-            run.clients
-        );
+            run.backends, run.clients
+        ));
     }
     if let (Some(workload), Some(share)) = (&spec.captured_workload, spec.captured_share)
         && share < MOST_OF_THE_TIME
@@ -206,13 +206,13 @@ pub(super) fn tell_circumstances(spec: &RunSpec, run: &Run) {
         );
     }
     if run.warmup_steady == Some(false) {
-        pgrx::notice!(
+        message::notice(format_args!(
             "the run was not steady when its warm-up was cut off after {} s",
             (run.warmup_s * 10.0).round() / 10.0
-        );
+        ));
     }
     for note in run.failed_observations().filter(|note| is_news(note)) {
-        pgrx::notice!("{note}");
+        message::notice(note);
     }
 }
 
@@ -239,7 +239,7 @@ pub(super) fn tell_not_judged(record: &RunRecord) {
         first.example.as_deref().unwrap_or_default()
     );
     if is_news(&text) {
-        pgrx::notice!("{text}");
+        message::notice(text);
     }
 }
 
@@ -252,27 +252,21 @@ pub(super) fn tell_errors(run: &Run, hint: Option<String>) {
         };
         // Programs recognize this warning by its SQLSTATE; it corresponds to pgbench's exit status
         // 2.
-        let mut report = ErrorReport::new(
-            PgSqlErrorCode::ERRCODE_OPERATOR_INTERVENTION,
-            format!("{aborted}; its results are incomplete"),
-            pgrx::function_name!(),
-        )
-        .set_detail(run.errors.join("\n"));
-        if let Some(hint) = hint.filter(|_| run.aborted_clients > 0) {
-            report = report.set_hint(hint);
+        Report {
+            detail: Some(run.errors.join("\n")),
+            hint: hint.filter(|_| run.aborted_clients > 0),
+            ..Report::new(
+                PgSqlErrorCode::ERRCODE_OPERATOR_INTERVENTION,
+                format!("{aborted}; its results are incomplete"),
+            )
         }
-        report.report(PgLogLevel::WARNING);
+        .send(PgLogLevel::WARNING);
     } else if !run.errors.is_empty() {
-        let text = run.errors.join("\n");
-        let mut report = ErrorReport::new(
-            PgSqlErrorCode::ERRCODE_WARNING,
-            text,
-            pgrx::function_name!(),
-        );
-        if let Some(hint) = hint {
-            report = report.set_hint(hint);
+        Report {
+            hint,
+            ..Report::new(PgSqlErrorCode::ERRCODE_WARNING, run.errors.join("\n"))
         }
-        report.report(PgLogLevel::WARNING);
+        .send(PgLogLevel::WARNING);
     }
 }
 
@@ -308,7 +302,9 @@ pub(super) fn tell_unused_variables<'s>(specs: impl Iterator<Item = &'s RunSpec>
     }
     let is_used = |name: &str| workloads.iter().any(|w| w.symbols.find(name).is_some());
     for name in names.iter().filter(|name| !is_used(name)) {
-        pgrx::notice!("variable \"{name}\" is set but no script mentions it");
+        message::notice(format_args!(
+            "variable \"{name}\" is set but no script mentions it"
+        ));
     }
     Ok(())
 }

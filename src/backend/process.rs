@@ -1,7 +1,7 @@
 //! Processes of this server: the start of a worker, exit callbacks, registering background workers.
 
 use super::interrupts;
-use crate::error::{Error, catch};
+use crate::error::{Error, catch, message};
 use crate::state::session;
 use pgrx::pg_sys;
 use rustix::process::Pid;
@@ -33,7 +33,9 @@ pub fn at_exit<F: FnOnce() + 'static>(callback: F) {
             Ok(())
         });
         if let Err(error) = called {
-            pgrx::log!("a benchmark process failed while it exited: {error}");
+            message::log(format_args!(
+                "a benchmark process failed while it exited: {error}"
+            ));
         }
     }
     let callback = Box::into_raw(Box::new(callback));

@@ -192,8 +192,10 @@ fn look_up(oid: pg_sys::Oid) -> Result<Option<TableFacts>> {
             .collect(),
         references: numbers(&text().unwrap_or_default()),
         lengths: numbers(&text().unwrap_or_default())
-            .chunks_exact(2)
-            .map(|pair: &[i32]| (pair[0] as i16, pair[1] as u32))
+            .as_chunks()
+            .0
+            .iter()
+            .map(|[column, length]: &[i32; 2]| (*column as i16, *length as u32))
             .collect(),
     }))
 }

@@ -5,6 +5,8 @@
 
 mod document;
 #[allow(unsafe_code)]
+pub mod message;
+#[allow(unsafe_code)]
 mod report;
 #[allow(unsafe_code)]
 mod sqlstate;
@@ -14,8 +16,8 @@ pub use report::{Report, report_of};
 pub use sqlstate::with_callback;
 
 use pgrx::PgSqlErrorCode as Sqlstate;
+use pgrx::PgTryBuilder;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
-use pgrx::{PgLogLevel, PgTryBuilder};
 use selfbench_report::condition::{self, ConditionError, Outcome};
 use selfbench_report::remedy_of_small_pool;
 use selfbench_script::{ScriptError, ScriptErrorKind};
@@ -774,10 +776,7 @@ impl Error {
         if let Some(hint) = self.hint() {
             report = report.set_hint(hint);
         }
-        report.report(PgLogLevel::ERROR);
-        // At this level, the report raises an error and never returns, although its signature says
-        // otherwise.
-        unreachable!("an ERROR does not return")
+        std::panic::panic_any(report)
     }
 }
 

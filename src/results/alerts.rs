@@ -7,7 +7,7 @@ use super::json::storable;
 use crate::backend::statement;
 use crate::backend::transaction::transaction;
 use crate::check::invalid;
-use crate::error::{Error, Report, Result};
+use crate::error::{Error, Report, Result, message};
 use crate::query;
 use crate::security::{as_owner, is_superuser, with_pinned_settings};
 use crate::server;
@@ -113,7 +113,7 @@ impl Alert {
             "job \"{}\": alert {}: {}",
             job.job_name, self.alert_id, self.message
         );
-        pgrx::warning!("{}", text.replace(['\n', '\r'], " "));
+        message::warning(text.replace(['\n', '\r'], " "));
     }
 
     /// Executes a statement of the job's owner for it, as in a new session and in a transaction of its own, and stores

@@ -8,7 +8,7 @@
 use super::spec::Mode;
 use crate::backend::activity;
 use crate::database::remote::Remote;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, message};
 use crate::pq::ConnectWith;
 use crate::query::{self, quote_literal};
 use crate::security::{as_owner, require_loopback};
@@ -56,12 +56,12 @@ impl CapturedRun<'_> {
         if self.allow_writes {
             let tables = self.tables("AND t.written")?;
             if captured.writes {
-                pgrx::notice!(
+                message::notice(format_args!(
                     "the run changes the tables of workload \"{}\" themselves{}{}",
                     self.workload,
                     if tables.is_empty() { "" } else { ": " },
                     tables.join(", ")
-                );
+                ));
             }
             return Ok(None);
         }

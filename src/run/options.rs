@@ -15,7 +15,7 @@ use crate::check::{
     Seed, US_PER_SECOND, above_zero, duration, in_range, interval_text, invalid, label, seed,
 };
 use crate::database::target;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, message};
 use crate::options::{Stored, options, seconds};
 use crate::pq::ConnectWith;
 use crate::security;
@@ -515,10 +515,10 @@ impl RunOptions {
                 let free = server::free_worker_slots().saturating_sub(1);
                 let taken = wanted.min(free.max(clients.div_ceil(clients_per_worker())));
                 if taken < wanted {
-                    pgrx::notice!(
+                    message::notice(format_args!(
                         "{jobs} jobs share {taken} of the {wanted} background workers that they would \
                          take, because no more are free"
-                    );
+                    ));
                 }
                 taken
             }

@@ -7,7 +7,7 @@ use super::script::{MixName, ScriptSpec, built_in, user_script};
 use crate::backend::activity;
 use crate::check::in_range;
 use crate::database::remote::Remote;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, message};
 use crate::options::nearest;
 use crate::pq::ConnectWith;
 use crate::query::{self, quote_literal};
@@ -262,11 +262,11 @@ fn values(
                 .iter()
                 .map(|(n, v)| format!("{n} is {v}"))
                 .collect();
-            pgrx::notice!(
+            message::notice(format_args!(
                 "the tables of workload \"{}\" have not been loaded by bench.initialize: {}",
                 family.name,
                 told.join(", ")
-            );
+            ));
             let scale = scale_of(family, &detected)?;
             let mut values = Values::of(manifest, scale, &detected).map_err(faulty)?;
             values

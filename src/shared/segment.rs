@@ -30,7 +30,7 @@ impl Segment {
     /// Makes a segment, all zero but for the header, the specification and the value sets of scripts, which
     /// the layout need not have.
     ///
-    /// The mapping belongs to the current resource owner and goes when the value is dropped.
+    /// The mapping goes when the value is dropped.
     pub fn create<S: Serialize>(
         kind: TaskKind,
         layout: SegmentLayout,
@@ -55,7 +55,7 @@ impl Segment {
             .ok_or_else(|| Error::Limit("could not generate a random number".into()))?;
         // SAFETY: dsm_create either raises an error or returns a mapped segment of that size.
         let dsm = unsafe { pg_sys::dsm_create(parts.total, 0) };
-        let mapping = Mapping { dsm, owned: true };
+        let mapping = Mapping::own(dsm);
         let base = mapping.base().ok_or_else(too_large)?;
         // SAFETY: the segment has `total` bytes, starts on a page, and no other process knows it yet.
         // All-zero bytes are valid for every part; the header's plain fields are set once, here.
@@ -136,9 +136,7 @@ impl Segment {
     }
 
     /// Keeps the mapping until this process exits; for workers.
-    pub fn pin_mapping(self) -> &'static Segment {
-        // SAFETY: the segment is mapped; pinning only takes the mapping from the resource owner.
-        unsafe { pg_sys::dsm_pin_mapping(self.mapping.dsm) };
+    pub fn keep(self) -> &'static Segment {
         Box::leak(Box::new(self))
     }
 
@@ -356,7 +354,7 @@ impl Segment {
 }
 
 /// A segment that is mapped in this process. It goes when the value is dropped, unless another value
-/// owns it.
+/// owns it: not before, as it would at the end of a transaction if it belonged to a resource owner.
 struct Mapping {
     dsm: *mut pg_sys::dsm_segment,
     owned: bool,
@@ -370,7 +368,14 @@ impl Mapping {
         }
         // SAFETY: dsm_attach returns null for a segment that is gone, else a mapping.
         let dsm = unsafe { pg_sys::dsm_attach(handle) };
-        (!dsm.is_null()).then(|| Mapping { dsm, owned: true })
+        (!dsm.is_null()).then(|| Mapping::own(dsm))
+    }
+
+    /// Takes care of a segment that has just been mapped.
+    fn own(dsm: *mut pg_sys::dsm_segment) -> Mapping {
+        // SAFETY: the segment is mapped; pinning only takes the mapping from the resource owner.
+        unsafe { pg_sys::dsm_pin_mapping(dsm) };
+        Mapping { dsm, owned: true }
     }
 
     fn base(&self) -> Option<NonNull<u8>> {
@@ -382,7 +387,7 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         if self.owned {
-            // SAFETY: mapped by us, and not dropped if it is pinned.
+            // SAFETY: mapped by us, and only this value detaches it.
             unsafe { pg_sys::dsm_detach(self.dsm) };
         }
     }

@@ -61,7 +61,7 @@ fn finish_at_exit(segment: &Segment, process: &str) {
 /// Makes a segment that of this process until the process exits.
 pub fn adopt(segment: Segment) -> &'static Segment {
     fatal::watch();
-    let segment = segment.pin_mapping();
+    let segment = segment.keep();
     MY_SEGMENT.set(Some(segment));
     segment
 }

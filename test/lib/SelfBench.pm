@@ -215,7 +215,8 @@ sub comes
 	my ($stdout, $stderr);
 	foreach (1 .. $tries)
 	{
-		my $is_last = $ended && $ended->();
+		# A server that crashes is gone for good.
+		my $is_last = $ended && $ended->() || defined $node->{_pid} && !is_running($node->{_pid});
 		# By an option: where the server is down, psql may have ended before it could be sent.
 		$node->psql('postgres', undef, stdout => \$stdout, stderr => \$stderr, extra_params => [ '-c', $query ]);
 		return 1 if $stdout eq 't' && $stderr eq '';

@@ -115,8 +115,9 @@ impl<'p> Page<'p> {
             size as u16 | flags,
         ];
         let item = &mut self.bytes[self.upper..self.upper + size];
-        for (bytes, value) in item.chunks_exact_mut(2).zip(place) {
-            bytes.copy_from_slice(&value.to_ne_bytes());
+        let (fields, _) = item.as_chunks_mut::<2>();
+        for (bytes, value) in fields.iter_mut().zip(place) {
+            *bytes = value.to_ne_bytes();
         }
         match key {
             Some(key) if self.key_bytes == 8 => item[8..16].copy_from_slice(&key.to_ne_bytes()),

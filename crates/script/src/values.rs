@@ -206,8 +206,9 @@ impl<'v> ValueSets<'v> {
         let [begin, texts, rows, columns] = head.map(|word| word as usize);
         let row = rng.range(0, rows as i64 - 1) as usize;
         let at = begin + row * columns * WORDS;
-        let values = self.words.get(at..at + columns * WORDS).unwrap_or_default();
-        values.chunks_exact(WORDS).map(move |value| match *value {
+        let words = self.words.get(at..at + columns * WORDS);
+        let (values, _) = words.unwrap_or_default().as_chunks::<WORDS>();
+        values.iter().map(move |value| match *value {
             [INTEGER, number] => StoredValue::Integer(number as i64),
             [length, place] if length != NULL => {
                 let (place, length) = (texts + place as usize, length as usize);

@@ -24,7 +24,7 @@ use super::warnings;
 use crate::backend::horizon::Horizon;
 use crate::backend::limits::{self, Asked};
 use crate::clock;
-use crate::error::{Error, OrRaise, Result, catch};
+use crate::error::{Error, OrRaise, Report, Result, catch, message};
 use crate::results::sets::{self, Change};
 use crate::run::{Run, RunSpec, Vacuum};
 use crate::server;
@@ -32,7 +32,6 @@ use crate::state::catalog::own_table;
 use crate::state::transaction::InTransaction;
 use crate::worker::set_writer;
 use pgrx::pg_sys;
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use selfbench_model::{DrawnSet, NewSet, RunRecord, SetEnd, SetKind, SetState};
 use serde_json::Value;
@@ -189,7 +188,9 @@ fn drive<T>(
             // The error is what the caller is told, even if the row cannot be stored: without its end,
             // the set is a lost one.
             if let Err(unstored) = store_end(id, state, Some(report), None, horizon) {
-                pgrx::warning!("the end of the set could not be stored: {unstored}");
+                message::warning(format_args!(
+                    "the end of the set could not be stored: {unstored}"
+                ));
             }
             set.tell_incomplete();
             Err(error)
@@ -295,16 +296,17 @@ impl Set<'_> {
             ),
             (None, None) => "It has not made its first run.".into(),
         };
-        ErrorReport::new(
-            PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
-            format!("set {set_id} is not complete"),
-            pgrx::function_name!(),
-        )
-        .set_detail(so_far)
-        .set_hint(format!(
-            "Continue it with SELECT * FROM bench.resume({set_id})."
-        ))
-        .report(PgLogLevel::NOTICE);
+        Report {
+            detail: Some(so_far),
+            hint: Some(format!(
+                "Continue it with SELECT * FROM bench.resume({set_id})."
+            )),
+            ..Report::new(
+                PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
+                format!("set {set_id} is not complete"),
+            )
+        }
+        .send(PgLogLevel::NOTICE);
     }
 
     /// Horizon for the waits of the set.
@@ -340,16 +342,16 @@ impl Set<'_> {
                     Some(_) => "about",
                     None => "at most",
                 };
-                pgrx::notice!("{planned} runs, {about} {}", span(seconds));
+                message::notice(format_args!("{planned} runs, {about} {}", span(seconds)));
             }
         } else if now - self.told_ns >= TELL_NS {
             self.told_ns = now;
             let each = (now - self.begun_ns) as f64 / 1e9 / self.done as f64;
-            pgrx::notice!(
+            message::notice(format_args!(
                 "run {} of {planned}, about {} left",
                 self.done + 1,
                 span(each * left as f64)
-            );
+            ));
         }
     }
 }

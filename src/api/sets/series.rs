@@ -8,7 +8,7 @@ use crate::api::run::conclude;
 use crate::api::warnings;
 use crate::backend::limits::Asked;
 use crate::check::{self, Seed, list};
-use crate::error::Result;
+use crate::error::{Report, Result, message};
 use crate::options::Stored;
 use crate::results::sets::StoredSet;
 use crate::run::{Mode, ReadSets, RunOptions, RunSpec, Vacuum};
@@ -258,7 +258,7 @@ impl Series {
                 }
             }
             if !set.is_empty() {
-                untold.drain(..).for_each(|line| pgrx::notice!("{line}"));
+                untold.drain(..).for_each(|line| message::notice(line));
             }
         }
         match first {
@@ -298,12 +298,12 @@ impl Series {
                     list(&run_ids)
                 ),
             };
-            pgrx::ereport!(
-                PgLogLevel::WARNING,
-                PgSqlErrorCode::ERRCODE_WARNING,
-                format!("{missing} of {planned} runs are missing in the comparison"),
-                detail
-            );
+            let missing = format!("{missing} of {planned} runs are missing in the comparison");
+            Report {
+                detail: Some(detail),
+                ..Report::new(PgSqlErrorCode::ERRCODE_WARNING, missing)
+            }
+            .send(PgLogLevel::WARNING);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::backend::events::{Event, EventSet};
 use crate::backend::interrupts::{asked_to_end, check_for_interrupts};
 use crate::check::list;
 use crate::clock;
-use crate::error::Result;
+use crate::error::{Result, message};
 use crate::pq::{ConnectWith, Connection};
 use crate::run::RunSpec;
 use crate::session::LibpqSession;
@@ -439,11 +439,11 @@ impl EventLoop<'_, '_> {
         if !pids.is_empty() {
             let header = self.segment.header();
             header.sessions_left.fetch_add(pids.len() as u32, Relaxed);
-            pgrx::log!(
+            message::log(format_args!(
                 "run {} of pg_selfbench: sessions did not end their statements when canceled: PIDs {}",
                 header.run_id.load(Relaxed),
                 list(&pids)
-            );
+            ));
         }
         for d in &mut self.clients {
             if d.session.take().is_some() {

@@ -72,6 +72,6 @@ pub fn sample_session(handle: u32, secret: u64, client: usize) -> Result<()> {
     {
         return Err(refused());
     }
-    profiler::start(segment.pin_mapping(), process);
+    profiler::start(segment.keep(), process);
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::backend::interrupts::{
 use crate::backend::limits::{Limited, Limits};
 use crate::backend::transaction::abort;
 use crate::clock;
-use crate::error::{Error, Result, catch};
+use crate::error::{Error, Result, catch, message};
 use crate::latch::{self, WaitEvent};
 use crate::results::load::SHORT;
 use crate::results::{load, store};
@@ -419,7 +419,7 @@ fn state_after(segment: &Segment, error: &Error) -> RunState {
 /// Writes to the server's log what cannot be stored.
 fn tell_unstored(run: &Run, error: &Error) -> String {
     let text = format!("results could not be stored: {}", error.report().one_line());
-    pgrx::log!("run {} of pg_selfbench: {text}", run.run_id);
+    message::log(format_args!("run {} of pg_selfbench: {text}", run.run_id));
     text
 }
 
@@ -454,5 +454,5 @@ fn open_start_barrier(segment: &Segment, spec: &RunSpec) {
 
 /// Writes the clients' messages to the server's log, unless a caller waits for them.
 fn note(line: &str) {
-    pgrx::log!("{line}");
+    message::log(line);
 }

@@ -14,7 +14,7 @@ use crate::backend::settings;
 use crate::backend::transaction::{abort, transaction};
 use crate::clock;
 use crate::database::{Database, pooler};
-use crate::error::{Error, Result, catch};
+use crate::error::{Error, Result, catch, message};
 use crate::results::{load, store};
 use crate::run::{RunSpec, Vacuum};
 use crate::server;
@@ -120,10 +120,10 @@ fn with_failures(outcome: Result<Reply>, mut failures: Vec<String>, run_id: i64)
         failures.push(hint.clone());
         if let Err(error) = catch(|| store::add_errors(run_id, failures.clone())) {
             abort();
-            pgrx::log!(
+            message::log(format_args!(
                 "run {run_id} of pg_selfbench: {}: {error}",
                 failures.join("; ")
-            );
+            ));
         }
     }
     match outcome {

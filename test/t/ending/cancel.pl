@@ -197,6 +197,48 @@ scenario(
 	state   => 'finished',
 	aborted => 1);
 
+# While the caller is sent notices that its client does not read: the server raises the cancel when it has sent one.
+$node->safe_psql('postgres',
+	q{SELECT bench.define_script('loud', $$DO 'BEGIN RAISE NOTICE ''%'', repeat(''x'', 1000); END';$$)});
+foreach my $mode (qw(spi libpq))
+{
+	my $name = "$mode, notices that are not read";
+	my $call = "bench.run('loud', mode => '$mode', duration => '10 min', vacuum => 'none', label => '$name')";
+	# Sends something to the caller while it waits for its client.
+	my $to_caller = sub {
+		my ($caller, $function) = @_;
+		wait_for_transactions($node, $name);
+		signal_sql($caller, 'STOP');
+		wait_for($node, "SELECT wait_event = 'ClientWrite' FROM pg_stat_activity WHERE application_name = 'caller'");
+		to_processes($function, "application_name = 'caller'");
+		signal_sql($caller, 'CONT');
+	};
+	my $caller = start_sql($node, <<"SQL", name => 'caller');
+DO \$\$ BEGIN PERFORM $call; EXCEPTION WHEN query_canceled THEN RAISE NOTICE 'caught'; END \$\$;
+SELECT count(*) FROM $call;
+SQL
+	$to_caller->($caller, 'pg_cancel_backend');
+	told_ok($caller, qr/NOTICE: .*caught/, "$name: the error is caught");
+	$to_caller->($caller, 'pg_cancel_backend');
+	my $stderr = (finish_sql($caller))[1];
+	like(
+		$stderr,
+		qr/NOTICE: .*run \d+ was canceled.*ERROR:  57014: canceling statement due to user request/s,
+		"$name: the caller's error");
+	nothing_left_ok($node, "$name, canceled");
+
+	$caller = start_sql($node, "SELECT count(*) FROM $call", name => 'caller');
+	$to_caller->($caller, 'pg_terminate_backend');
+	finish_sql($caller);
+	nothing_left_ok($node, "$name, terminated");
+	is(segments(), $segments, "$name: no shared memory is left");
+	is( $node->safe_psql('postgres',
+			"SELECT string_agg(state, ' ') FROM bench.runs WHERE label = '$name'"),
+		'canceled canceled canceled', "$name: all are canceled");
+	next_run_ok($node, $name, $mode);
+	$happened += 10;
+}
+
 # While all clients wait for a lock.
 foreach my $mode (qw(spi libpq))
 {

@@ -1,0 +1,65 @@
+//! Messages below the level of an error: to the client and the server log.
+//!
+//! The server looks for a cancel when it has sent one, and raises its error there. The binding's own
+//! macros for messages do not expect that: their callers' destructors would not run. So these
+//! functions are the only way to send a message.
+
+use super::Report;
+use super::sqlstate::encode;
+use pgrx::pg_sys::{self, ErrorData};
+use pgrx::{PgLogLevel, PgSqlErrorCode as Sqlstate};
+use std::ffi::{CString, c_char};
+use std::fmt::Display;
+use std::panic::Location;
+
+/// Writes a line to the server log.
+#[track_caller]
+pub fn log(message: impl Display) {
+    Report::new(Sqlstate::ERRCODE_SUCCESSFUL_COMPLETION, message.to_string()).send(PgLogLevel::LOG);
+}
+
+/// Sends the client a notice.
+#[track_caller]
+pub fn notice(message: impl Display) {
+    Report::new(Sqlstate::ERRCODE_SUCCESSFUL_COMPLETION, message.to_string())
+        .send(PgLogLevel::NOTICE);
+}
+
+/// Sends the client a warning, which goes to the server log, too.
+#[track_caller]
+pub fn warning(message: impl Display) {
+    Report::new(Sqlstate::ERRCODE_WARNING, message.to_string()).send(PgLogLevel::WARNING);
+}
+
+impl Report {
+    /// Sends it as a message of that level. A cancel or termination that has come in the meantime is
+    /// raised.
+    #[track_caller]
+    pub fn send(&self, level: PgLogLevel) {
+        let place = Location::caller();
+        let [message, file] = [&self.message, place.file()].map(c_string);
+        let [detail, hint] = [&self.detail, &self.hint].map(|text| text.as_deref().map(c_string));
+        let pointer = |text: &Option<CString>| match text {
+            Some(text) => text.as_ptr().cast_mut(),
+            None => std::ptr::null_mut::<c_char>(),
+        };
+        let mut data = ErrorData {
+            elevel: level as i32,
+            sqlerrcode: encode(&self.sqlstate).unwrap_or_default(),
+            message: message.as_ptr().cast_mut(),
+            detail: pointer(&detail),
+            hint: pointer(&hint),
+            filename: file.as_ptr(),
+            lineno: place.line() as i32,
+            ..ErrorData::default()
+        };
+        // SAFETY: the server copies the texts, but for the file's name, which it needs during the call.
+        unsafe { pg_sys::ThrowErrorData(&raw mut data) };
+    }
+}
+
+/// The text without bytes that are zero.
+fn c_string(text: &str) -> CString {
+    let bytes = text.bytes().filter(|byte| *byte != 0);
+    CString::new(bytes.collect::<Vec<u8>>()).unwrap_or_default()
+}
