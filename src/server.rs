@@ -6,6 +6,7 @@ use crate::state::session;
 pub use crate::state::session::{
     database_name, in_recovery, interval_text, redo_position, role, role_name, wall_clock,
 };
+use crate::text::encoding;
 use pgrx::pg_sys;
 use std::ffi::CString;
 
@@ -55,15 +56,9 @@ pub fn require_writable_transaction(what: &str) -> Result<()> {
     })
 }
 
-/// Whether texts of the current database are UTF-8, or bytes that the server does not interpret.
-pub fn stores_unicode() -> bool {
-    let encoding = session::encoding();
-    encoding == pg_sys::pg_enc::PG_UTF8 as i32 || encoding == pg_sys::pg_enc::PG_SQL_ASCII as i32
-}
-
 /// A text as an SQL literal of a statement that readers copy into a session of this database.
 pub fn literal_to_copy(text: &str) -> String {
-    selfbench_markup::literal(text, session::encoding() == pg_sys::pg_enc::PG_UTF8 as i32)
+    selfbench_markup::literal(text, encoding() == pg_sys::pg_enc::PG_UTF8 as i32)
 }
 
 /// Microseconds from 1970 to 2000, the epoch of the server's timestamps.

@@ -1,8 +1,27 @@
-//! Texts of the server and of libpq.
+//! Texts of the server and of libpq, and texts for the server.
 
 use pgrx::datum::{Array, FromDatum, IntoDatum};
 use pgrx::pg_sys;
+use std::borrow::Cow;
 use std::ffi::{CStr, c_char};
+
+/// Number of the encoding of the current database.
+pub fn encoding() -> i32 {
+    // SAFETY: reads what the session has learned when it began.
+    unsafe { pg_sys::GetDatabaseEncoding() }
+}
+
+/// Whether texts of the current database are UTF-8, or bytes that the server does not interpret.
+pub fn stores_unicode() -> bool {
+    let encoding = encoding();
+    encoding == pg_sys::pg_enc::PG_UTF8 as i32 || encoding == pg_sys::pg_enc::PG_SQL_ASCII as i32
+}
+
+/// The text as the server may get it: without zero characters, and only ASCII if the encoding of the
+/// database is another one.
+pub fn storable(text: &str) -> Cow<'_, str> {
+    selfbench_model::storable(text, !stores_unicode())
+}
 
 /// A copy of a text of the server; empty if it is null.
 ///

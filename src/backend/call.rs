@@ -11,7 +11,7 @@ use crate::error::{Error, OrRaise, Result, catch, problem};
 use crate::query;
 use crate::state::catalog;
 use crate::state::session;
-use crate::text::c_text;
+use crate::text::{c_text, encoding};
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::{DatumWithOid, FromDatum, Interval};
 use pgrx::pg_catalog::pg_proc::{PgProc, ProArgMode};
@@ -330,7 +330,7 @@ impl SqlValue {
 
     /// Fails if a text, or the texts of an array or a document, cannot be [read](session::readable).
     fn require_readable(self, name: &'static str) -> Result<()> {
-        if session::encoding() as u32 == pg_sys::pg_enc::PG_UTF8 {
+        if encoding() as u32 == pg_sys::pg_enc::PG_UTF8 {
             return Ok(());
         }
         match session::readable(self.text()) {

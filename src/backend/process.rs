@@ -6,12 +6,11 @@ use crate::state::session;
 use pgrx::pg_sys;
 use rustix::process::Pid;
 
-/// Start of a worker, before anything else: unblocks signals, and creates the resource owner of the
-/// segments that it maps.
+/// Start of a worker, before anything else: unblocks signals, and creates a resource owner for what
+/// it does outside of transactions.
 pub fn begin_worker() {
     interrupts::unblock_signals();
-    // SAFETY: at the start of a worker; a resource owner is needed for mapping a segment, and the
-    // one made here lives as long as the process.
+    // SAFETY: at the start of a worker; the one made here lives as long as the process.
     unsafe {
         if pg_sys::CurrentResourceOwner.is_null() {
             pg_sys::CurrentResourceOwner =

@@ -1,11 +1,12 @@
 //! Messages below the level of an error: to the client and the server log.
 //!
-//! The server looks for a cancel when it has sent one, and raises its error there. The binding's own
-//! macros for messages do not expect that: their callers' destructors would not run. So these
-//! functions are the only way to send a message.
+//! The server looks for a cancel when it has sent one. The binding's own macros for messages do not
+//! guard that call: its error would jump over our functions, whose destructors would not run. So
+//! messages are sent here only, and `clippy.toml` forbids the other ways.
 
 use super::Report;
 use super::sqlstate::encode;
+use crate::text::storable;
 use pgrx::pg_sys::{self, ErrorData};
 use pgrx::{PgLogLevel, PgSqlErrorCode as Sqlstate};
 use std::ffi::{CString, c_char};
@@ -32,8 +33,8 @@ pub fn warning(message: impl Display) {
 }
 
 impl Report {
-    /// Sends it as a message of that level. A cancel or termination that has come in the meantime is
-    /// raised.
+    /// Sends it as a message of that level. A cancel that comes in the meantime waits for the caller's
+    /// next look at interrupts, where it ends what is to be ended; a termination does not wait.
     #[track_caller]
     pub fn send(&self, level: PgLogLevel) {
         let place = Location::caller();
@@ -53,13 +54,16 @@ impl Report {
             lineno: place.line() as i32,
             ..ErrorData::default()
         };
-        // SAFETY: the server copies the texts, but for the file's name, which it needs during the call.
-        unsafe { pg_sys::ThrowErrorData(&raw mut data) };
+        // SAFETY: the server copies the texts, but for the file's name, which it needs during the call. The
+        // count is one of this process; an error, such as a lack of memory, sets it to 0.
+        unsafe {
+            pg_sys::QueryCancelHoldoffCount += 1;
+            pg_sys::ThrowErrorData(&raw mut data);
+            pg_sys::QueryCancelHoldoffCount -= 1;
+        }
     }
 }
 
-/// The text without bytes that are zero.
 fn c_string(text: &str) -> CString {
-    let bytes = text.bytes().filter(|byte| *byte != 0);
-    CString::new(bytes.collect::<Vec<u8>>()).unwrap_or_default()
+    CString::new(&*storable(text)).unwrap_or_default()
 }

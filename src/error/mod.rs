@@ -15,6 +15,7 @@ pub use document::{problem, reworded};
 pub use report::{Report, report_of};
 pub use sqlstate::with_callback;
 
+use crate::text::storable;
 use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::PgTryBuilder;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
@@ -768,13 +769,13 @@ impl Error {
         {
             sqlstate::raise_as(code);
         }
-        let mut report =
-            ErrorReport::new(self.sqlstate(), self.to_string(), pgrx::function_name!());
+        let message = storable(&self.to_string()).into_owned();
+        let mut report = ErrorReport::new(self.sqlstate(), message, pgrx::function_name!());
         if let Some(detail) = self.detail() {
-            report = report.set_detail(detail);
+            report = report.set_detail(storable(&detail));
         }
         if let Some(hint) = self.hint() {
-            report = report.set_hint(hint);
+            report = report.set_hint(storable(&hint));
         }
         std::panic::panic_any(report)
     }

@@ -3,7 +3,6 @@
 //! tables' owner.
 
 use super::jobs::{Job, Made, Row, State};
-use super::json::storable;
 use crate::backend::statement;
 use crate::backend::transaction::transaction;
 use crate::check::invalid;
@@ -12,6 +11,7 @@ use crate::query;
 use crate::security::{as_owner, is_superuser, with_pinned_settings};
 use crate::server;
 use crate::state::transaction::{InTransaction, rolled_back, with_snapshot};
+use crate::text::storable;
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use pgrx::spi::SpiHeapTupleData;

@@ -4,11 +4,12 @@
 //! be of an older version of the extension and lack some of them.
 //! The row of a run is replaced by one that is passed as JSON. Both are made of the same values.
 
-use super::json::{fields, storable};
+use super::json::fields;
 use crate::copy::{CopyTarget, copy_in};
 use crate::error::{Error, Result};
 use crate::state::catalog;
 use crate::state::transaction::InTransaction;
+use crate::text::storable;
 use pgrx::prelude::*;
 use selfbench_model::{
     PgioRun, PgioSession, Run, RunBlocker, RunCapturedStatement, RunCheck, RunClient,

@@ -1,7 +1,6 @@
 //! The rows of jobs and of their runs, in `bench.jobs` and `bench.job_runs`, which are written with the rights of the
 //! tables' owner.
 
-use super::json::storable;
 use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
 use crate::query;
@@ -9,6 +8,7 @@ use crate::security::{as_owner, with_pinned_settings};
 use crate::state::lock::{Object, Until};
 use crate::state::session;
 use crate::state::transaction::InTransaction;
+use crate::text::storable;
 use pgrx::prelude::*;
 use serde::{Deserialize, Serialize};
 

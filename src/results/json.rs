@@ -3,17 +3,16 @@
 use crate::error::{Error, Result, problem};
 use crate::query;
 use crate::security::with_pinned_settings;
-use crate::server;
+use crate::text::stores_unicode;
 use selfbench_model::make_storable;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use std::borrow::Cow;
 
 /// A value as JSON that the database can store. A number that is not finite is null.
 pub fn stored<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
     let mut value = serde_json::to_value(value).map_err(unprintable)?;
-    make_storable(&mut value, !server::stores_unicode());
+    make_storable(&mut value, !stores_unicode());
     Ok(value)
 }
 
@@ -28,11 +27,6 @@ pub fn fields<T: Serialize>(row: &T) -> Result<Map<String, Value>> {
         Value::Object(fields) => Ok(fields),
         _ => Ok(Map::new()),
     }
-}
-
-/// A text that the database can store, with the same changes as in [`stored`].
-pub fn storable(text: &str) -> Cow<'_, str> {
-    selfbench_model::storable(text, !server::stores_unicode())
 }
 
 /// The error of a value that cannot be written.

@@ -1,14 +1,15 @@
 //! The rows of sets, in `bench.sets`: writing them, in a worker and with the rights of the tables'
 //! owner; reading them with the rights of the caller; and the lock of the session that drives a set.
 
+use super::json::json;
 use super::json::query_json;
-use super::json::{json, storable};
 use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
 use crate::query;
 use crate::security::{as_owner, with_pinned_settings};
 use crate::state::lock::{Object, Until};
 use crate::state::transaction::InTransaction;
+use crate::text::storable;
 use pgrx::prelude::*;
 use selfbench_model::{DrawnSet, NewSet, SetEnd, SetKind, SetState};
 use serde::de::Error as _;

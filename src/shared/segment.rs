@@ -135,7 +135,7 @@ impl Segment {
         })
     }
 
-    /// Keeps the mapping until this process exits; for workers.
+    /// Never drops the value, so that the mapping stays until this process exits; for workers.
     pub fn keep(self) -> &'static Segment {
         Box::leak(Box::new(self))
     }
@@ -354,7 +354,7 @@ impl Segment {
 }
 
 /// A segment that is mapped in this process. It goes when the value is dropped, unless another value
-/// owns it: not before, as it would at the end of a transaction if it belonged to a resource owner.
+/// owns it. It belongs to no resource owner, which would unmap it at the end of a transaction.
 struct Mapping {
     dsm: *mut pg_sys::dsm_segment,
     owned: bool,

@@ -2,7 +2,7 @@
 
 use super::transaction::InTransaction;
 use crate::compat;
-use crate::text::c_text;
+use crate::text::{c_text, encoding};
 use pgrx::datum::Interval;
 use pgrx::pg_sys::{GucAction, GucContext};
 use pgrx::{IntoDatum, PgLogLevel, pg_sys};
@@ -165,12 +165,6 @@ pub fn database_name() -> String {
     }
     // SAFETY: in a transaction; null or a text that ends in a zero byte.
     unsafe { c_text(pg_sys::get_database_name(database())) }
-}
-
-/// Number of the encoding of the current database.
-pub fn encoding() -> i32 {
-    // SAFETY: reads what the session has learned when it began.
-    unsafe { pg_sys::GetDatabaseEncoding() }
 }
 
 /// A text of the current database, or what it would have to be: texts are UTF-8 here. Texts of a database

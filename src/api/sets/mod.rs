@@ -186,8 +186,13 @@ fn drive<T>(
             };
             let report = error.report().one_line();
             // The error is what the caller is told, even if the row cannot be stored: without its end,
-            // the set is a lost one.
-            if let Err(unstored) = store_end(id, state, Some(report), None, horizon) {
+            // the set is a lost one. A second cancel, as of Ctrl-C pressed twice, meant the runs.
+            let store = || catch(|| store_end(id, state, Some(report.clone()), None, horizon));
+            let stored = store().or_else(|error| match error.is_cancel() {
+                true => store(),
+                false => Err(error),
+            });
+            if let Err(unstored) = stored {
                 message::warning(format_args!(
                     "the end of the set could not be stored: {unstored}"
                 ));

@@ -227,6 +227,30 @@ SQL
 		"$name: the caller's error");
 	nothing_left_ok($node, "$name, canceled");
 
+	in_time_ok(
+		"$name: timeout",
+		sub {
+			my ($seconds) = @_;
+			$caller = start_sql($node, <<"SQL", name => 'caller');
+SET statement_timeout = '$seconds s';
+SELECT count(*) FROM ${\ ($call =~ s/'$name'/'$name $seconds'/r)};
+SQL
+			wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'caller' AND query ~ 'count'");
+			signal_sql($caller, 'STOP');
+			wait_for($node, <<"SQL");
+SELECT wait_event = 'ClientRead' OR wait_event = 'ClientWrite' AND now() > query_start + interval '$seconds s'
+  FROM pg_stat_activity WHERE application_name = 'caller'
+SQL
+			my $unread = $node->safe_psql('postgres',
+				"SELECT wait_event = 'ClientWrite' FROM pg_stat_activity WHERE application_name = 'caller'");
+			signal_sql($caller, 'CONT');
+			finish_sql($caller);
+			return 0 if $unread ne 't';
+			is( $node->safe_psql('postgres', "SELECT state, errors FROM bench.runs WHERE label = '$name $seconds'"),
+				'canceled|{"canceled: canceling statement due to statement timeout"}',
+				"$name: a timeout");
+		});
+
 	$caller = start_sql($node, "SELECT count(*) FROM $call", name => 'caller');
 	$to_caller->($caller, 'pg_terminate_backend');
 	finish_sql($caller);

@@ -164,6 +164,18 @@ SQL
 			"$encoding, $mode: an error that is not ASCII");
 		like(value($database, 'SELECT bench.report()'), qr/number of clients: 1/, "$encoding, $mode: its report");
 	}
+	# So does that of a notice.
+	$node->safe_psql($database, <<"SQL");
+CREATE FUNCTION remark() RETURNS int LANGUAGE plpgsql AS E'BEGIN RAISE NOTICE ''oh $letter''; RETURN 1; END';
+SELECT bench.define_script('remark', 'SELECT remark();');
+SQL
+	foreach my $mode ($encoding eq 'SQL_ASCII' ? 'spi' : qw(spi libpq))
+	{
+		my ($status, $stdout, $remark) = $node->psql($database,
+			columns_of('state', "bench.run('remark', mode => '$mode', transactions => 1, vacuum => 'none')"));
+		is($stdout, 'finished', "$encoding, $mode: a notice that is not ASCII");
+		like($remark, qr/NOTICE: .*oh /, "$encoding, $mode: its text");
+	}
 	# An error's text passes through as well.
 	my ($status, $stdout, $stderr) = $node->psql($database,
 		"SET client_encoding = 'UTF8'; SELECT bench.run(mode => '$text')");

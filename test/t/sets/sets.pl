@@ -116,6 +116,23 @@ foreach my $case (
 is(query('SELECT count(*) FROM bench.sets'), $sets, 'nothing has run');
 is(query('SELECT count(*) FROM pgbench_branches'), 1, 'and no table was dropped');
 
+# Ctrl-C once more while the end of the set waits for a lock.
+($caller, $keeper, $set) = gated($by_default, 0);
+my $locker = $node->background_psql('postgres');
+$locker->query_safe('BEGIN; LOCK TABLE bench.sets IN SHARE MODE');
+my $writer = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_selfbench set writer' AND wait_event_type = 'Lock'";
+signal_sql($caller, 'INT');
+wait_for($node, "SELECT EXISTS ($writer)");
+my $blocked = query($writer);
+signal_sql($caller, 'INT');
+wait_for($node, "SELECT EXISTS ($writer AND pid <> $blocked)");
+$locker->query_safe('ROLLBACK');
+$locker->quit;
+finish_sql($caller);
+is(query("$state $set"), 'canceled|canceled', 'the state of a set that is canceled twice');
+$keeper->query_safe('SELECT pg_advisory_unlock_all()');
+$keeper->quit;
+
 # Resumed after Ctrl-C: options, seeds and places are those of the set.
 my $compare = q(SELECT * FROM bench.compare('[{"name": "a"}, {"name": "b", "clients": 2}]', scripts => 'gate', repeats => 2, transactions => 1, label => 'resumed', seed => '42'));
 ($caller, $keeper, $set) = gated($compare, 2);
