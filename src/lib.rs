@@ -32,7 +32,7 @@
 //! | `compat` | differences between versions of the server |
 //! | `error` | every error that a user can meet |
 //! | `clock` | the one clock of a run |
-//! | `text` | copies of the server's and libpq's texts |
+//! | `text` | copies of the server's and libpq's texts, and texts for the server |
 
 #![allow(missing_docs)]
 // Unsafe code stays in the modules that allow it, behind safe functions.

@@ -3,6 +3,7 @@
 use super::warnings;
 use crate::clock;
 use crate::error::{Result, message};
+use crate::latch;
 use crate::run::{PgioSpec, RunOptions, RunSpec, Vacuum};
 use crate::server;
 use crate::shared::reading;
@@ -34,9 +35,12 @@ impl Progress {
     }
 }
 
-/// Shows the caller a message of a client.
+/// Shows the caller a message of a client, unless the call is canceled: there may be many, and the
+/// caller's client may be slow to read them.
 fn show(line: &str) {
-    message::notice(line);
+    if !latch::interrupted() {
+        message::notice(line);
+    }
 }
 
 /// Shows the caller messages of clients and, like pgbench, a progress line at every multiple of the

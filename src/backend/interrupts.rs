@@ -140,9 +140,10 @@ pub fn check_between_statements() {
     // SAFETY: flags and a counter of this process, which executes no statement. An error sets the
     // counter back to zero.
     unsafe {
-        pg_sys::QueryCancelHoldoffCount += 1;
+        let before = pg_sys::QueryCancelHoldoffCount;
+        pg_sys::QueryCancelHoldoffCount = before + 1;
         check_for_interrupts();
-        pg_sys::QueryCancelHoldoffCount -= 1;
+        pg_sys::QueryCancelHoldoffCount = before;
     }
     forget_cancel();
 }

@@ -4,8 +4,8 @@
 //! guard that call: its error would jump over our functions, whose destructors would not run. So
 //! messages are sent here only, and `clippy.toml` forbids the other ways.
 
-use super::Report;
 use super::sqlstate::encode;
+use super::{Report, catch};
 use crate::text::storable;
 use pgrx::pg_sys::{self, ErrorData};
 use pgrx::{PgLogLevel, PgSqlErrorCode as Sqlstate};
@@ -13,10 +13,16 @@ use std::ffi::{CString, c_char};
 use std::fmt::Display;
 use std::panic::Location;
 
-/// Writes a line to the server log.
+/// Writes a line to the server log. Raises nothing, since it may be called in a drop or when the process
+/// exits.
 #[track_caller]
 pub fn log(message: impl Display) {
-    Report::new(Sqlstate::ERRCODE_SUCCESSFUL_COMPLETION, message.to_string()).send(PgLogLevel::LOG);
+    let report = Report::new(Sqlstate::ERRCODE_SUCCESSFUL_COMPLETION, message.to_string());
+    let place = Location::caller();
+    let _ = catch(|| {
+        report.send_from(place, PgLogLevel::LOG_SERVER_ONLY);
+        Ok(())
+    });
 }
 
 /// Sends the client a notice.
@@ -35,9 +41,14 @@ pub fn warning(message: impl Display) {
 impl Report {
     /// Sends it as a message of that level. A cancel that comes in the meantime waits for the caller's
     /// next look at interrupts, where it ends what is to be ended; a termination does not wait.
+    ///
+    /// Raises an error if the client's encoding does not have all characters.
     #[track_caller]
     pub fn send(&self, level: PgLogLevel) {
-        let place = Location::caller();
+        self.send_from(Location::caller(), level);
+    }
+
+    fn send_from(&self, place: &Location<'_>, level: PgLogLevel) {
         let [message, file] = [&self.message, place.file()].map(c_string);
         let [detail, hint] = [&self.detail, &self.hint].map(|text| text.as_deref().map(c_string));
         let pointer = |text: &Option<CString>| match text {
@@ -55,11 +66,12 @@ impl Report {
             ..ErrorData::default()
         };
         // SAFETY: the server copies the texts, but for the file's name, which it needs during the call. The
-        // count is one of this process; an error, such as a lack of memory, sets it to 0.
+        // count is one of this process. An error sets it to 0, also one that a hook catches.
         unsafe {
-            pg_sys::QueryCancelHoldoffCount += 1;
+            let before = pg_sys::QueryCancelHoldoffCount;
+            pg_sys::QueryCancelHoldoffCount = before + 1;
             pg_sys::ThrowErrorData(&raw mut data);
-            pg_sys::QueryCancelHoldoffCount -= 1;
+            pg_sys::QueryCancelHoldoffCount = before;
         }
     }
 }

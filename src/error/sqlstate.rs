@@ -39,8 +39,10 @@ pub fn noting<T>(body: impl FnOnce() -> T) -> T {
         // SAFETY: in a callback.
         NOTED.store(unsafe { geterrcode() }, Relaxed);
     }
-    NOTED.store(0, Relaxed);
-    with_callback(note, body)
+    let before = NOTED.swap(0, Relaxed);
+    let value = with_callback(note, body);
+    NOTED.store(before, Relaxed);
+    value
 }
 
 /// Runs `body` with a callback for the context of the errors that the server raises in it.

@@ -1,8 +1,7 @@
 //! The rows of sets, in `bench.sets`: writing them, in a worker and with the rights of the tables'
 //! owner; reading them with the rights of the caller; and the lock of the session that drives a set.
 
-use super::json::json;
-use super::json::query_json;
+use super::json::{json, query_json};
 use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
 use crate::query;
@@ -86,7 +85,7 @@ pub fn write(change: &Change, role: u32) -> Result<i64> {
                     "UPDATE bench.sets
                         SET state = $2, error = $3, result = $4::jsonb,
                             finished_at = clock_timestamp()
-                      WHERE set_id = $1",
+                      WHERE set_id = $1 AND state = 'running'",
                     &[
                         (*set_id).into(),
                         end.state.name().into(),

@@ -15,6 +15,7 @@ use crate::server;
 use crate::state::catalog::own_table;
 use crate::state::lock::{Object, Until};
 use crate::state::transaction::InTransaction;
+use crate::text::storable;
 use pgrx::prelude::*;
 use selfbench_model::{Observed, PgioSession, Run, RunCheck, RunClient, RunInterval, RunRecord};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -211,7 +212,8 @@ pub fn teardown_done(run_id: i64) -> Result<()> {
 }
 
 /// Adds errors to those of a stored run.
-pub fn add_errors(run_id: i64, errors: Vec<String>) -> Result<()> {
+pub fn add_errors(run_id: i64, errors: &[String]) -> Result<()> {
+    let errors: Vec<_> = errors.iter().map(|e| storable(e).into_owned()).collect();
     transaction(|| {
         as_storer(|| {
             Ok(Spi::run_with_args(

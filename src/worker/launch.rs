@@ -7,7 +7,7 @@ use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::process::{WorkerHandle, no_slot};
 use crate::backend::timeouts;
 use crate::clock;
-use crate::error::Result;
+use crate::error::{Result, catch};
 use crate::latch::{self, WaitEvent};
 use crate::shared::{Phase, Segment, SegmentLayout, Stop, TaskKind};
 use crate::state::session;
@@ -148,9 +148,8 @@ impl Task {
     ) -> Result<()> {
         let mut deadlock_check = DeadlockCheck::new();
         let watched = self.watch(until, |segment| {
-            tick(segment)?;
-            deadlock_check
-                .check(segment)
+            catch(|| tick(segment))
+                .and_then(|()| deadlock_check.check(segment))
                 .inspect_err(|error| segment.header().cause.set(&error.report().one_line()))?;
             horizon.release();
             Ok(())

@@ -87,7 +87,7 @@ pub(super) fn begin<T>(
 ) -> Result<T> {
     limits::foresee(&asked)?;
     let (planned, kind) = (new.planned_runs, new.kind);
-    let id = if server::in_recovery() {
+    let first = if server::in_recovery() {
         if kind != SetKind::Compare {
             return Err(Error::ReadOnly {
                 what: format!("call bench.{}", kind.name()),
@@ -101,10 +101,9 @@ pub(super) fn begin<T>(
         // assign a transaction ID to the caller, which would hold back vacuum as long as the set goes on.
         let set_id = set_writer::write(Change::Number, horizon)?;
         require_lock(set_id)?;
-        set_writer::write(Change::Begin { set_id, set: new }, horizon)?;
-        Some(set_id)
+        Some((set_id, Change::Begin { set_id, set: new }))
     };
-    drive(id, planned, progress, horizon, body).map(|(rows, _)| rows)
+    drive(first, planned, progress, horizon, body).map(|(rows, _)| rows)
 }
 
 /// Drives a stored set again. The caller has its lock. `verdict` is that of its rows.
@@ -115,8 +114,8 @@ pub(super) fn resume<T>(
     body: impl FnOnce(&mut Set<'_>) -> Result<SetResult<T>>,
     verdict: impl FnOnce(&T) -> Option<String>,
 ) -> Result<Resumed> {
-    set_writer::write(Change::Resume { set_id }, horizon)?;
-    let (rows, made) = drive(Some(set_id), planned, Progress::default(), horizon, body)?;
+    let first = Some((set_id, Change::Resume { set_id }));
+    let (rows, made) = drive(first, planned, Progress::default(), horizon, body)?;
     Ok(Resumed {
         made: made as i32,
         verdict: verdict(&rows),
@@ -147,15 +146,17 @@ pub(super) fn require_lock(set_id: i64) -> Result<()> {
     }
 }
 
-/// The rows, and how many runs were made.
+/// Drives a set. `first` is its number with the change of its row at the beginning, unless it is not
+/// stored. Returns the rows, and how many runs were made.
 fn drive<T>(
-    id: Option<i64>,
+    first: Option<(i64, Change)>,
     planned: Option<i32>,
     progress: Progress,
     horizon: &Horizon,
     body: impl FnOnce(&mut Set<'_>) -> Result<SetResult<T>>,
 ) -> Result<(T, usize)> {
     let now = clock::now_ns();
+    let (id, first) = first.unzip();
     let mut set = Set {
         id,
         table: table_of_sets()?,
@@ -168,11 +169,18 @@ fn drive<T>(
         made: 0,
         so_far: None,
     };
-    if let Some(set_id) = id {
+    let begun = catch(|| first.map_or(Ok(()), |first| set_writer::write(first, horizon).map(drop)));
+    // The row may be there even if the caller was canceled while it waited for it.
+    let begun = match begun {
+        Err(error) if !error.is_cancel() => return Err(error),
+        begun => begun,
+    };
+    let has_begun = begun.is_ok();
+    if let Some(set_id) = id.filter(|_| has_begun) {
         last::remember_set(set_id);
     }
     let _each_once = warnings::each_once();
-    let ended = catch(|| body(&mut set));
+    let ended = begun.and_then(|()| catch(|| body(&mut set)));
     set.require_extension()?;
     match ended {
         Ok(found) => {
@@ -186,13 +194,16 @@ fn drive<T>(
             };
             let report = error.report().one_line();
             // The error is what the caller is told, even if the row cannot be stored: without its end,
-            // the set is a lost one. A second cancel, as of Ctrl-C pressed twice, meant the runs.
+            // the set is a lost one. A second cancel, as of Ctrl-C pressed twice, meant the runs; one more
+            // ends a wait for a lock here.
             let store = || catch(|| store_end(id, state, Some(report.clone()), None, horizon));
-            let stored = store().or_else(|error| match error.is_cancel() {
+            let stored = store().or_else(|failure| match failure.is_cancel() {
                 true => store(),
-                false => Err(error),
+                false => Err(failure),
             });
-            if let Err(unstored) = stored {
+            if let Err(unstored) = stored
+                && has_begun
+            {
                 message::warning(format_args!(
                     "the end of the set could not be stored: {unstored}"
                 ));

@@ -118,7 +118,7 @@ fn with_failures(outcome: Result<Reply>, mut failures: Vec<String>, run_id: i64)
     );
     if run_id != 0 {
         failures.push(hint.clone());
-        if let Err(error) = catch(|| store::add_errors(run_id, failures.clone())) {
+        if let Err(error) = catch(|| store::add_errors(run_id, &failures)) {
             abort();
             message::log(format_args!(
                 "run {run_id} of pg_selfbench: {}: {error}",

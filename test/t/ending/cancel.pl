@@ -235,15 +235,17 @@ SQL
 SET statement_timeout = '$seconds s';
 SELECT count(*) FROM ${\ ($call =~ s/'$name'/'$name $seconds'/r)};
 SQL
-			wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'caller' AND query ~ 'count'");
-			signal_sql($caller, 'STOP');
-			wait_for($node, <<"SQL");
-SELECT wait_event = 'ClientRead' OR wait_event = 'ClientWrite' AND now() > query_start + interval '$seconds s'
+			my $began = comes_before_end($node,
+				"SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'caller' AND query ~ 'count'", $caller);
+			signal_sql($caller, 'STOP') if $began;
+			# The call has ended before its client was stopped, or waits for it when the time is up.
+			my $unread = "count(*) FILTER (WHERE wait_event = 'ClientWrite')";
+			wait_for($node, <<"SQL") if $began;
+SELECT $unread = 0 AND coalesce(bool_and(state = 'idle'), true) OR bool_or(now() > query_start + interval '$seconds s') AND $unread = 1
   FROM pg_stat_activity WHERE application_name = 'caller'
 SQL
-			my $unread = $node->safe_psql('postgres',
-				"SELECT wait_event = 'ClientWrite' FROM pg_stat_activity WHERE application_name = 'caller'");
-			signal_sql($caller, 'CONT');
+			$unread = $node->safe_psql('postgres', "SELECT $unread = 1 FROM pg_stat_activity WHERE application_name = 'caller'");
+			signal_sql($caller, 'CONT') if $began;
 			finish_sql($caller);
 			return 0 if $unread ne 't';
 			is( $node->safe_psql('postgres', "SELECT state, errors FROM bench.runs WHERE label = '$name $seconds'"),

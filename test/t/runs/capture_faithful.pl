@@ -86,8 +86,15 @@ SQL
 # an account that was just updated is on another page than before: its SELECT reads both.
 as($super, 'SELECT bench.initialize(scale => 1)');
 my $program = started($super, 20_000, $node->installed_command('pgbench'), qw(-n -M prepared -T 3600 postgres));
-is(as($super, "SELECT count(*), count(*) FILTER (WHERE status = 'captured') FROM bench.capture_workload('bank', period => '10 s')
-	WHERE query ~ '^(UPDATE|SELECT|INSERT)'"), '5|5', 'pgbench captured');
+my $captured;
+foreach my $attempt (1 .. 3)
+{
+	$captured = as($super, "SELECT count(*), count(*) FILTER (WHERE status = 'captured') FROM bench.capture_workload('bank', period => '10 s')
+		WHERE query ~ '^(UPDATE|SELECT|INSERT)'");
+	# On a busy machine, the transactions at both ends of the window are many of all: statements seem to be left out by some.
+	last if as($super, "SELECT scripts ->> 'transaction' FROM bench.workload_definitions WHERE name = 'bank'") !~ /^.if /m;
+}
+is($captured, '5|5', 'pgbench captured');
 stop($program);
 # The account that it updates is the one that it reads.
 like(as($super, "SELECT scripts ->> 'transaction' FROM bench.workload_definitions WHERE name = 'bank'"),

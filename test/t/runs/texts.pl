@@ -164,6 +164,9 @@ SQL
 			"$encoding, $mode: an error that is not ASCII");
 		like(value($database, 'SELECT bench.report()'), qr/number of clients: 1/, "$encoding, $mode: its report");
 	}
+	# Also if it is that of a teardown, which is added to the row.
+	$node->psql($database, "SELECT bench.run('select-only', transactions => 1, vacuum => 'none', teardown => 'SELECT complain()')");
+	like(value($database, 'SELECT errors FROM bench.runs ORDER BY run_id DESC LIMIT 1'), qr/oh /, "$encoding: an error of a teardown");
 	# So does that of a notice.
 	$node->safe_psql($database, <<"SQL");
 CREATE FUNCTION remark() RETURNS int LANGUAGE plpgsql AS E'BEGIN RAISE NOTICE ''oh $letter''; RETURN 1; END';

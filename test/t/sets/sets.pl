@@ -116,11 +116,38 @@ foreach my $case (
 is(query('SELECT count(*) FROM bench.sets'), $sets, 'nothing has run');
 is(query('SELECT count(*) FROM pgbench_branches'), 1, 'and no table was dropped');
 
+# Canceled while its row is stored at the beginning, here by a worker that waits for a lock: before it has the lock, and when
+# it has ended, which the caller has not seen yet.
+my $locker = $node->background_psql('postgres');
+my $lock_rows = 'BEGIN; LOCK TABLE bench.sets IN SHARE MODE';
+my $writer = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_selfbench set writer' AND wait_event_type = 'Lock'";
+my $newest = query('SELECT max(set_id) FROM bench.sets');
+$locker->query_safe($lock_rows);
+$caller = start_sql($node, $by_default, name => 'caller');
+wait_for($node, "SELECT EXISTS ($writer)");
+my $first_writer = query($writer);
+signal_sql($caller, 'INT');
+wait_for($node, "SELECT EXISTS ($writer AND pid <> $first_writer)");
+$locker->query_safe('ROLLBACK');
+$stderr = (finish_sql($caller))[1];
+like($stderr, qr/ERROR:  57014/, 'canceled before its row is stored: the error');
+unlike($stderr, qr/NOTICE|WARNING/, 'nothing else is told');
+is(query('SELECT max(set_id) FROM bench.sets'), $newest, 'there is no row');
+$locker->query_safe($lock_rows);
+$caller = start_sql($node, $by_default, name => 'caller');
+wait_for($node, "SELECT EXISTS ($writer)");
+my $backend = backend_of($node, 'caller');
+kill 'STOP', $backend;
+$locker->query_safe('ROLLBACK');
+wait_for($node, "SELECT max(set_id) > $newest FROM bench.sets");
+query("SELECT pg_cancel_backend($backend)");
+kill 'CONT', $backend;
+finish_sql($caller);
+is(query("$state (SELECT max(set_id) FROM bench.sets)"), 'canceled|canceled', 'canceled when its row has been stored');
+
 # Ctrl-C once more while the end of the set waits for a lock.
 ($caller, $keeper, $set) = gated($by_default, 0);
-my $locker = $node->background_psql('postgres');
-$locker->query_safe('BEGIN; LOCK TABLE bench.sets IN SHARE MODE');
-my $writer = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_selfbench set writer' AND wait_event_type = 'Lock'";
+$locker->query_safe($lock_rows);
 signal_sql($caller, 'INT');
 wait_for($node, "SELECT EXISTS ($writer)");
 my $blocked = query($writer);
