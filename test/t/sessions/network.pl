@@ -54,7 +54,7 @@ foreach my $fault (qw(refuse reset half))
 	($network, $target) = network();
 	my $before = $node->safe_psql('postgres', 'SELECT sum(abalance), count(*) FROM pgbench_accounts');
 	my $load = start_sql($node, "SELECT bench.initialize(scale => 500, steps => 'g', target => $target)");
-	wait_for($node, "SELECT count(*) > 0 FROM pg_stat_progress_copy WHERE tuples_processed > 0");
+	wait_for($node, "SELECT count(*) > 0 FROM pg_stat_progress_copy WHERE relid = 'pgbench_accounts'::regclass AND tuples_processed > 0");
 	# The loader says everything, and the server nothing until the end: that is what is halved.
 	$network->fault($fault);
 	if ($fault eq 'half') { signal_sql($load, 'INT') }
