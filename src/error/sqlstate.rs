@@ -39,7 +39,9 @@ pub fn noting<T>(body: impl FnOnce() -> T) -> T {
         // SAFETY: in a callback.
         NOTED.store(unsafe { geterrcode() }, Relaxed);
     }
-    let before = NOTED.swap(0, Relaxed);
+    // One thread: no exchange, which would cost more.
+    let before = NOTED.load(Relaxed);
+    NOTED.store(0, Relaxed);
     let value = with_callback(note, body);
     NOTED.store(before, Relaxed);
     value
