@@ -108,7 +108,7 @@ pub struct Set {
 /// Sets the expression for the values of a parameter, or none, and makes the workload anew.
 ///
 /// # Errors
-/// Those of the expression.
+/// Errors of the expression.
 pub fn set_parameter(
     name: &str,
     number: i32,

@@ -1052,7 +1052,7 @@ impl Group {
 /// The values of an expression or query of the caller's, at most one more than there may be.
 ///
 /// # Errors
-/// Those of the expression.
+/// Errors of the expression.
 pub fn drawn_from(expression: &str, type_name: &str) -> Result<Vec<Option<String>>> {
     let expression = expression.trim_end().trim_end_matches(';');
     let is_query = selfbench_capture::is_query(expression);

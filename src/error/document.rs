@@ -6,7 +6,7 @@ pub fn problem(error: &serde_json::Error) -> String {
     reworded(&error.to_string())
 }
 
-/// The same for the text alone.
+/// The wording of such a text.
 pub fn reworded(text: &str) -> String {
     let text = match text.rfind(" at line ") {
         Some(end) => &text[..end],

@@ -233,7 +233,7 @@ impl Condition {
     /// none, of each. The baseline is not compared with itself.
     ///
     /// # Errors
-    /// Those of [`check`](Self::check), and [`ConditionError::UnknownArm`].
+    /// Errors of [`check`](Self::check), and [`ConditionError::UnknownArm`].
     pub fn check_arms(&self, arms: &[Arm]) -> Result<Vec<Outcome>, ConditionError> {
         let Some(arm) = &self.arm else {
             let outcomes: Vec<Outcome> = arms

@@ -81,7 +81,7 @@ impl Workload {
     /// depends.
     ///
     /// # Errors
-    /// Those of `columns`.
+    /// Errors of `columns`.
     pub fn unset_variables<E>(
         &self,
         given: impl Fn(&str) -> bool,

@@ -96,7 +96,7 @@ impl FileId {
     /// `bench.initialize(scale => 50)` by a fifth.
     ///
     /// # Safety
-    /// As for [`write`](Self::write).
+    /// The obligations of [`write`](Self::write).
     unsafe fn write_within_segment(
         self,
         fork: pg_sys::ForkNumber::Type,
@@ -126,7 +126,7 @@ impl FileId {
     /// Writes pages of one file of a gigabyte without the server; whether it could.
     ///
     /// # Safety
-    /// As for [`write`](Self::write).
+    /// The obligations of [`write`](Self::write).
     unsafe fn write_at_once(
         self,
         fork: pg_sys::ForkNumber::Type,

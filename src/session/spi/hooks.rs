@@ -30,7 +30,7 @@ impl<F: Copy + PartialEq> Previous<F> {
     }
 
     /// # Safety
-    /// As for [`set`](Self::set).
+    /// The obligations of [`set`](Self::set).
     unsafe fn restore(&self, hook: *mut Option<F>, ours: F) {
         if self.chained.get() {
             return;
