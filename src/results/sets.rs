@@ -75,17 +75,22 @@ pub fn write(change: &Change, role: u32) -> Result<i64> {
                 *set_id,
                 "UPDATE bench.sets
                     SET state = 'running', error = NULL, result = NULL, finished_at = NULL
-                  WHERE set_id = $1",
+                  WHERE set_id = $1
+                 RETURNING set_id",
                 &[(*set_id).into()],
             ),
             Change::End { set_id, end } => {
                 let result = end.result.as_ref().map(json).transpose()?;
+                // An end that is stored stays: a caller that is canceled before it has seen that stores
+                // it once more.
                 change_row(
                     *set_id,
-                    "UPDATE bench.sets
-                        SET state = $2, error = $3, result = $4::jsonb,
-                            finished_at = clock_timestamp()
-                      WHERE set_id = $1 AND state = 'running'",
+                    "WITH ended AS (
+                         UPDATE bench.sets
+                            SET state = $2, error = $3, result = $4::jsonb,
+                                finished_at = clock_timestamp()
+                          WHERE set_id = $1 AND state = 'running')
+                     SELECT set_id FROM bench.sets WHERE set_id = $1",
                     &[
                         (*set_id).into(),
                         end.state.name().into(),
@@ -98,13 +103,12 @@ pub fn write(change: &Change, role: u32) -> Result<i64> {
     })
 }
 
-/// Runs a statement that changes the row of a set; fails if it has been deleted.
+/// Runs a statement that changes the row of a set and returns its number; fails if the row has been
+/// deleted.
 fn change_row(set_id: i64, sql: &str, arguments: &[pgrx::datum::DatumWithOid<'_>]) -> Result<i64> {
-    let changed = Spi::connect_mut(|client| {
-        let sql = format!("{sql} RETURNING set_id");
-        client.update(&sql, None, arguments).map(|rows| rows.len())
-    })?;
-    match changed {
+    let rows =
+        Spi::connect_mut(|client| client.update(sql, None, arguments).map(|rows| rows.len()))?;
+    match rows {
         0 => Err(Error::UnknownSet { set_id }),
         _ => Ok(set_id),
     }

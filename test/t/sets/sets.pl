@@ -145,20 +145,37 @@ kill 'CONT', $backend;
 finish_sql($caller);
 is(query("$state (SELECT max(set_id) FROM bench.sets)"), 'canceled|canceled', 'canceled when its row has been stored');
 
-# Ctrl-C once more while the end of the set waits for a lock.
-($caller, $keeper, $set) = gated($by_default, 0);
-$locker->query_safe($lock_rows);
-signal_sql($caller, 'INT');
-wait_for($node, "SELECT EXISTS ($writer)");
-my $blocked = query($writer);
-signal_sql($caller, 'INT');
-wait_for($node, "SELECT EXISTS ($writer AND pid <> $blocked)");
-$locker->query_safe('ROLLBACK');
+# Ctrl-C once more at the end of the set: while that waits for a lock, and when it is stored, which the caller has not seen
+# yet.
+for my $is_stored (0, 1)
+{
+	($caller, $keeper, $set) = gated($by_default, 0);
+	$locker->query_safe($lock_rows);
+	signal_sql($caller, 'INT');
+	wait_for($node, "SELECT EXISTS ($writer)");
+	if ($is_stored)
+	{
+		$backend = backend_of($node, 'caller');
+		kill 'STOP', $backend;
+		$locker->query_safe('ROLLBACK');
+		wait_for($node, "SELECT state = 'canceled' FROM bench.sets WHERE set_id = $set");
+		query("SELECT pg_cancel_backend($backend)");
+		kill 'CONT', $backend;
+	}
+	else
+	{
+		my $blocked = query($writer);
+		signal_sql($caller, 'INT');
+		wait_for($node, "SELECT EXISTS ($writer AND pid <> $blocked)");
+		$locker->query_safe('ROLLBACK');
+	}
+	$stderr = (finish_sql($caller))[1];
+	unlike($stderr, qr/WARNING/, 'no warning of a set that is canceled twice');
+	is(query("$state $set"), 'canceled|canceled', 'its state');
+	$keeper->query_safe('SELECT pg_advisory_unlock_all()');
+	$keeper->quit;
+}
 $locker->quit;
-finish_sql($caller);
-is(query("$state $set"), 'canceled|canceled', 'the state of a set that is canceled twice');
-$keeper->query_safe('SELECT pg_advisory_unlock_all()');
-$keeper->quit;
 
 # Resumed after Ctrl-C: options, seeds and places are those of the set.
 my $compare = q(SELECT * FROM bench.compare('[{"name": "a"}, {"name": "b", "clients": 2}]', scripts => 'gate', repeats => 2, transactions => 1, label => 'resumed', seed => '42'));
