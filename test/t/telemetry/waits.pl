@@ -197,7 +197,7 @@ sub held
 }
 
 # The blockers of a run, except its own clients. A session that releases its lock is active for a
-# moment, and then idle; a client that gets it may be between two commands.
+# moment, and then idle; in that one look, each of the three clients may be between two commands.
 sub blockers_of
 {
 	my ($run_id) = @_;
@@ -205,7 +205,7 @@ sub blockers_of
 SELECT DISTINCT script_no, command_no, locktype, mode, relation, blocker, blocker_pid IS NOT NULL,
        blocker_role, blocker_application, blocker_state, rtrim(blocker_statement, E';\\n')
   FROM bench.run_blockers WHERE run_id = $run_id AND blocker <> 'own client' AND coalesce(blocker_state, '') NOT IN ('active', 'idle')
-   AND script_no IS NOT NULL
+   AND (script_no IS NOT NULL OR samples > 3)
  ORDER BY locktype
 SQL
 }
