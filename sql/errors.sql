@@ -38,8 +38,10 @@ SELECT public.error_of(format('SELECT bench.run(%s)', o)) FROM unnest(ARRAY[
     'mode => ''libpq'', target => ''postgresql://u:a@secret@h/d'''
 ]) o;
 
--- bench.start checks the same
+-- bench.start checks the same, and does not wait
 SELECT public.error_of('SELECT bench.start(clients => 0)');
+SELECT public.error_of('SELECT bench.start(progress => ''1 s'')');
+SELECT public.error_of('SELECT bench.start_pgio(tables => 1, progress => ''1 s'')');
 SELECT public.error_of('SELECT bench.start(duration => ''1 s'', transactions => 1)');
 
 -- bench.compare: its own, and those of bench.run

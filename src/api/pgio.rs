@@ -38,7 +38,7 @@ fn start_pgio(call: Call<'_>) -> i64 {
     let horizon = call.horizon();
     (|| -> Result<i64> {
         let options = call.read(PgioOptions::take)?;
-        run::detach(&options.check()?, &horizon)
+        run::detach(&options.run, &options.check()?, &horizon)
     })()
     .or_raise_in(&call)
 }

@@ -48,7 +48,11 @@ fn run(
 #[pg_extern(sql = false)]
 fn start(call: Call<'_>) -> i64 {
     let horizon = call.horizon();
-    (|| detach(&call.read(RunOptions::take)?.check()?, &horizon))().or_raise_in(&call)
+    (|| {
+        let options = call.read(RunOptions::take)?;
+        detach(&options, &options.check()?, &horizon)
+    })()
+    .or_raise_in(&call)
 }
 
 /// A result as a set of one row. For `SELECT (function(...)).*`, the server calls a set-returning
@@ -98,8 +102,15 @@ fn cancel(run_id: Option<i64>) -> bool {
     .or_raise()
 }
 
-/// Starts a run as specified, which continues without the session; returns its ID.
-pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
+/// Starts a run as specified by these options, which continues without the session; returns its ID.
+pub(super) fn detach(options: &RunOptions, spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
+    if options.progress.is_some() {
+        return Err(Error::OptionConflict {
+            message: "option \"progress\" needs a call that waits for the run".into(),
+            hint: "The call returns when the run has started; bench.progress shows its figures from then on."
+                .into(),
+        });
+    }
     if server::in_recovery() {
         return Err(Error::ReadOnly {
             what: "start a run".into(),
