@@ -96,13 +96,16 @@ installcheck: $(TOP)/test/versions
 dist:
 	+@tools/dist.sh
 
-# Each released version has its install script here, with updates from all versions before.
+# Each released version has its install script here, with updates from all versions before. What the program cannot
+# compare, it names: such an update is written by hand, and stays.
 release: $(SCRIPT)
 	@mkdir -p releases
 	@cp $(SCRIPT) releases/
 	@for old in $(filter-out releases/$(SCRIPT),$(EARLIER)); do \
 	  from=$${old#releases/$(EXTENSION)--}; \
-	  $(CATALOG) update $$old $(SCRIPT) >releases/$(EXTENSION)--$${from%.sql}--$(EXTVERSION).sql || exit; \
+	  update=releases/$(EXTENSION)--$${from%.sql}--$(EXTVERSION).sql; \
+	  if ($(CATALOG) update $$old $(SCRIPT)) >$$update.new; then mv $$update.new $$update; \
+	  else rm -f $$update.new; [ -e $$update ] || exit; fi; \
 	done
 	@cd releases && sha256sum *.sql >SHA256SUMS
 
