@@ -65,6 +65,7 @@ remove_drop_in() {
 }
 
 install_packages() {
+    local status=0
     say "installing $*"
     update
 
@@ -74,10 +75,11 @@ install_packages() {
     echo 'create_main_cluster = false' | as_root tee "$drop_in" >/dev/null
 
     as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
-        apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "$@"
+        apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "$@" || status=$?
 
     remove_drop_in
     trap - EXIT
+    return "$status"
 }
 
 packages() {
