@@ -165,6 +165,16 @@ fn released_scripts_do_not_change() {
         read("debian/changelog").starts_with(&packaged),
         "debian/changelog"
     );
+    let makefile = read("Makefile");
+    let built = makefile
+        .split("\nPG_VERSIONS = ")
+        .nth(1)
+        .and_then(|rest| rest.lines().next());
+    let packaged = read("debian/pgversions")
+        .lines()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert_eq!(built, Some(packaged.as_str()), "debian/pgversions");
     let newest = format!("\n## [{version}] - ");
     let changelog = read("CHANGELOG.md");
     assert_eq!(
