@@ -835,7 +835,7 @@ CREATE TABLE bench.run_blockers (
     locktype            text NOT NULL, -- type of the lock, as in pg_locks
     mode                text, -- mode in which the lock was wanted
     relation            text, -- relation of the lock, also of a row that a session waited for, if the server tells it
-    blocker             text NOT NULL, -- kind of blocker: own client, prepared transaction, or a type of process
+    blocker             text NOT NULL, -- kind of blocker: own client, prepared transaction, a type of process, session if the role may not see it, or other
     blocker_pid         int, -- process ID of the blocker
     blocker_role        text, -- role of the blocker; of a prepared transaction, its owner
     blocker_application text, -- application_name of the blocker
@@ -3588,7 +3588,7 @@ LANGUAGE c IMMUTABLE ROWS 1000 AS 'MODULE_PATHNAME', 'judge_nights_wrapper';
 
 CREATE FUNCTION bench.trend(
     label text, -- label of the runs
-    figure text DEFAULT 'tps', -- figure: tps, latency_avg_ms, latency_p50_ms to latency_p999_ms, cpu_us_per_transaction, wal_bytes_per_transaction, or one of bench.pgio_runs
+    figure text DEFAULT 'tps', -- figure: tps, latency_avg_ms, latency_p50_ms to latency_p999_ms, cpu_us_per_transaction, wal_bytes_per_transaction, or a rate, an average or a percentile of bench.pgio_runs
     least_change float8 DEFAULT 0.03, -- least change that counts, as a fraction
     OUT series text, -- what the runs of the series have in common
     OUT started_at timestamptz, -- start of the night: of its first run
@@ -3613,7 +3613,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION bench.trend IS 'a figure of the runs with a label over time, with a level and a state for each night
 label: label of the runs
-figure: figure: tps, latency_avg_ms, latency_p50_ms to latency_p999_ms, cpu_us_per_transaction, wal_bytes_per_transaction, or one of bench.pgio_runs
+figure: figure: tps, latency_avg_ms, latency_p50_ms to latency_p999_ms, cpu_us_per_transaction, wal_bytes_per_transaction, or a rate, an average or a percentile of bench.pgio_runs
 least_change: least change that counts, as a fraction
 series: what the runs of the series have in common
 started_at: start of the night: of its first run
@@ -5197,7 +5197,7 @@ COMMENT ON COLUMN bench.run_blockers.command_no IS 'position of its command in t
 COMMENT ON COLUMN bench.run_blockers.locktype IS 'type of the lock, as in pg_locks';
 COMMENT ON COLUMN bench.run_blockers.mode IS 'mode in which the lock was wanted';
 COMMENT ON COLUMN bench.run_blockers.relation IS 'relation of the lock, also of a row that a session waited for, if the server tells it';
-COMMENT ON COLUMN bench.run_blockers.blocker IS 'kind of blocker: own client, prepared transaction, or a type of process';
+COMMENT ON COLUMN bench.run_blockers.blocker IS 'kind of blocker: own client, prepared transaction, a type of process, session if the role may not see it, or other';
 COMMENT ON COLUMN bench.run_blockers.blocker_pid IS 'process ID of the blocker';
 COMMENT ON COLUMN bench.run_blockers.blocker_role IS 'role of the blocker; of a prepared transaction, its owner';
 COMMENT ON COLUMN bench.run_blockers.blocker_application IS 'application_name of the blocker';

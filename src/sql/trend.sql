@@ -152,7 +152,7 @@ LANGUAGE c IMMUTABLE ROWS 1000 AS 'MODULE_PATHNAME', 'judge_nights_wrapper';
 
 CREATE FUNCTION bench.trend(
     label text, -- label of the runs
-    figure text DEFAULT 'tps', -- figure: tps, latency_avg_ms, latency_p50_ms to latency_p999_ms, cpu_us_per_transaction, wal_bytes_per_transaction, or one of bench.pgio_runs
+    figure text DEFAULT 'tps', -- figure: tps, latency_avg_ms, latency_p50_ms to latency_p999_ms, cpu_us_per_transaction, wal_bytes_per_transaction, or a rate, an average or a percentile of bench.pgio_runs
     least_change float8 DEFAULT 0.03, -- least change that counts, as a fraction
     OUT series text, -- what the runs of the series have in common
     OUT started_at timestamptz, -- start of the night: of its first run

@@ -26,7 +26,7 @@ CREATE TABLE bench.run_blockers (
     locktype            text NOT NULL, -- type of the lock, as in pg_locks
     mode                text, -- mode in which the lock was wanted
     relation            text, -- relation of the lock, also of a row that a session waited for, if the server tells it
-    blocker             text NOT NULL, -- kind of blocker: own client, prepared transaction, or a type of process
+    blocker             text NOT NULL, -- kind of blocker: own client, prepared transaction, a type of process, session if the role may not see it, or other
     blocker_pid         int, -- process ID of the blocker
     blocker_role        text, -- role of the blocker; of a prepared transaction, its owner
     blocker_application text, -- application_name of the blocker

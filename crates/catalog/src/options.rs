@@ -14,12 +14,13 @@ macro_rules! run_options {
     ($make:ident! { $($before:tt)* }) => {
         $make! { $($before)* {
             /// Names of scripts with weights, such as `select-only@9, simple-update`. They are separated by
-            /// commas; without `@`, the weight is 1. NULL is `tpcb-like`. A name is `tpcb-like`, `simple-update`,
-            /// `select-only` or the beginning of one of these; else the name of a script that you stored with
-            /// `bench.define_script`; `owner.name` for one that another role stored, with the owner as
-            /// `regrole` prints it; with a slash, a file on the server (`pg_read_server_files`). Names are not
-            /// folded to lower case. One with commas, dots, `@`, double quotes or surrounding braces is
-            /// written in double quotes, like an identifier: `"/tmp/a, b.sql"@2`.
+            /// commas; without `@`, the weight is 1. NULL is `tpcb-like`. A name is `tpcb-like`, `simple-update` or
+            /// `select-only`; else a mix of a [workload](workloads.md), such as `tpcc`, or a script of one,
+            /// `tpcc:payment`; else the beginning of one of the first three; else the name of a script that you
+            /// stored with `bench.define_script`; `owner.name` for one that another role stored, with the
+            /// owner as `regrole` prints it; with a slash, a file on the server (`pg_read_server_files`).
+            /// Names are not folded to lower case. One with commas, dots, `@`, double quotes or surrounding
+            /// braces is written in double quotes, like an identifier: `"/tmp/a, b.sql"@2`.
             scripts: Option<String>, "-b, -f" => scripts: Vec<String>;
             /// Execution mode: `spi` or `libpq`.
             mode: Mode = Mode::Spi => mode: Mode;
@@ -53,7 +54,7 @@ macro_rules! run_options {
             /// the run is not steady.
             max_warmup: Interval = seconds(300) => max_warmup_s: Option<f64>;
             /// Time between notices with figures, at least 100 ms. During the warm-up, the notices say so and
-            /// show only tps. `bench.run` only.
+            /// show only tps. Not for `bench.start` and `bench.start_pgio`, which do not wait.
             progress: Option<Interval>, "-P";
             /// Length of the intervals in `bench.run_intervals`, at least 100 ms. Work of clients after the
             /// end of `duration` belongs to the last interval, which ends with the last client; so does what
