@@ -121,7 +121,8 @@ pub fn rows(set_id: Option<i64>, series: &Series, outcomes: &Outcomes) -> Vec<Ro
     let Some(baseline) = arms.iter().find(|arm| arm.baseline).or(arms.first()) else {
         return Vec::new();
     };
-    let measure = match arms.iter().any(|arm| arm.options.rate.is_some()) {
+    let has_rate = |arm: &Arm| arm.options.rate.is_some() || arm.options.load_factor.is_some();
+    let measure = match arms.iter().any(has_rate) {
         true => Measure::Latency,
         false => Measure::Throughput,
     };
