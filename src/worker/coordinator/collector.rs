@@ -253,9 +253,14 @@ fn conclude_pgio(
     let run = &record.run;
     let seconds = run.seconds.unwrap_or(0.0);
     let layout = segment.layout();
-    // Index scans read blocks one by one in their own process.
-    let elsewhere =
-        of_pgio.scan != Scan::Index && spec.target.is_none() && server::reads_ahead_by_workers();
+    // Other processes may read for a session: parallel workers if the planner decides, and I/O workers ahead of it. Index
+    // scans read blocks one by one in their own process.
+    let elsewhere = spec.target.is_none()
+        && match of_pgio.scan {
+            Scan::Index => false,
+            Scan::Bitmap => server::reads_ahead_by_workers(),
+            Scan::Auto => true,
+        };
     let used = |client| {
         let usage: Usage = segment.client(client).0.usage()?;
         Some(Usage {

@@ -356,6 +356,7 @@ foreach my $mode (@modes)
 			is($how, $expected, "$scan $settings $mode");
 		}
 	}
+	is(sql('SET search_path = small', "SELECT device_reads_per_s FROM bench.run_pgio(tables => 1, transactions => 3, scan => 'auto')"), '', 'parallel workers may read');
 }
 
 # Options of runs.
