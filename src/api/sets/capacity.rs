@@ -4,6 +4,7 @@
 //! probes, runs with a rate, which [`Search`] chooses. Everything follows from the options of the set
 //! and its runs in their order, so a lost search continues where it was.
 
+use super::series::with_seed;
 use super::{Set, SetResult, arms};
 use crate::api::launch::require_writable;
 use crate::api::progress::Progress;
@@ -60,20 +61,19 @@ impl CapacityOptions {
     /// Makes the search; its row, and the number of the set.
     pub(in crate::api) fn perform(self, horizon: &Horizon) -> Result<(Row, Option<i64>)> {
         let seed = check::seed(self.run.seed.as_ref())?;
-        let mut search = FindCapacity {
-            options: self,
-            seed,
-        };
+        let mut stored = self;
+        let mut search = FindCapacity::new(stored.clone(), seed);
         // Reports invalid options before the set is stored.
         let spec = search.options.check()?;
         tell_unused_variables(std::iter::once(&spec))?;
         if spec.run.mode == Mode::Libpq {
-            search.options.run.jobs = Some(spec.jobs() as i32);
+            stored.run.jobs = Some(spec.jobs() as i32);
+            search.options.run.jobs = stored.run.jobs;
         }
         let new = NewSet {
             kind: SetKind::FindCapacity,
-            label: search.options.run.label.clone(),
-            options: search.options.to_json(),
+            label: stored.run.label.clone(),
+            options: stored.to_json(),
             seed,
             planned_runs: None,
             value_sets: super::drawn_sets(std::iter::once(&spec))?,
@@ -225,12 +225,19 @@ pub(super) struct FindCapacity {
 }
 
 impl FindCapacity {
+    /// Search with these options; what is drawn once for a run is the same in all its runs.
+    fn new(options: CapacityOptions, seed: u64) -> FindCapacity {
+        let run = with_seed(&options.run, seed);
+        FindCapacity {
+            options: CapacityOptions { run, ..options },
+            seed,
+        }
+    }
+
     /// Search of a stored set.
     pub(super) fn stored(set: &StoredSet) -> Result<FindCapacity> {
-        Ok(FindCapacity {
-            options: CapacityOptions::from_json(&set.options)?,
-            seed: set.seed,
-        })
+        let options = CapacityOptions::from_json(&set.options)?;
+        Ok(FindCapacity::new(options, set.seed))
     }
 
     /// Checks its options, and gives the run without a rate.

@@ -71,6 +71,15 @@ is(as('runner', "SELECT bench.run('mine:add', transactions => 2)") =~ /ERROR/, '
 is(as('runner', "SELECT defines FROM bench.workload_script('mine', 'read')"), '-D rows=200 -D scale=2', 'workload_script');
 is(as('runner', q{SELECT count(*) FROM bench.compare('[{"name": "a"}, {"name": "b", "protocol": "simple"}]', scripts => 'mine', repeats => 1, transactions => 5)}), 2, 'compare');
 is(as('runner', q{SELECT count(*) FROM bench.sweep('{"clients": [1, 2]}', scripts => 'mine', repeats => 1, transactions => 5)}), 2, 'sweep');
+# What is drawn once for a run is the same in all runs of a set, and follows from its seed.
+as($super, q{CREATE TABLE kept AS SELECT manifest, scripts FROM bench.workload_definitions WHERE name = 'mine';
+	UPDATE bench.workload_definitions SET manifest = manifest || '{"run_constants": [{"name": "drawn", "value": "random(1, 1000000000)"}]}',
+		scripts = scripts || jsonb_build_object('read', scripts->>'read' || ' SELECT :drawn;') WHERE name = 'mine'});
+my $searched = as('runner', "SELECT set_id FROM bench.find_capacity(1000, scripts => 'mine', duration => '200 ms', tolerance => 1)");
+my $seed = as('runner', "SELECT seed FROM bench.sets WHERE set_id = $searched");
+as('runner', "SELECT bench.run('mine', transactions => 1, seed => '$seed', label => 'with the seed')");
+is(as('runner', "SELECT count(*) > 1, count(DISTINCT variables->>'drawn') FROM bench.runs WHERE set_id = $searched OR label = 'with the seed'"), 't|1', 'find_capacity');
+as($super, q{UPDATE bench.workload_definitions SET (manifest, scripts) = (SELECT manifest, scripts FROM kept) WHERE name = 'mine'; DROP TABLE kept});
 like(as('runner', "SELECT bench.run('min')"), qr/HINT:  Perhaps you meant "mine"/, 'a misspelt one');
 
 # Replaced; the tables stay until the next load.
