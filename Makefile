@@ -179,7 +179,7 @@ make soak         end processes of runs at random moments, COUNT=200 times; comp
                   runs only these
 make bench        install what is missing, build, measure everything beside pgbench
                   and other peers on a scratch server; see docs/performance.md
-                  QUICK=1 takes three minutes instead of fifteen
+                  QUICK=1 takes three minutes instead of an hour
                   BENCH_OUT=bench.json BENCH_ONLY=regular-expression KEEP=1
 make fuzz         search for texts that break the script language, for
                   FUZZ_SECONDS=60 each as script and as expression

@@ -507,7 +507,7 @@ CREATE TABLE bench.pgio_runs (
     logical_reads_per_s float8, -- blocks found in shared buffers or read into them per second
     device_reads_per_s float8, -- bytes read from a block device per second, in blocks
     device_read_mb_per_s float8, -- bytes read from a block device per second, in megabytes of 10^6 bytes
-    device_write_mb_per_s float8, -- bytes that were given to the operating system to be written to a block device per second, in megabytes of 10^6 bytes
+    device_write_mb_per_s float8, -- bytes that the sessions' processes passed to the operating system for writing per second, in megabytes of 10^6 bytes
     blocks_dirtied_per_s float8, -- blocks that became dirty per second
     blocks_written_per_s float8, -- blocks that the sessions wrote per second: to make room for others, or by which a table grew
     blocks_evicted_per_s float8, -- blocks that the sessions evicted from shared buffers per second; NULL before PostgreSQL 18
@@ -1149,13 +1149,14 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'sample_session_wrappe
 CREATE FUNCTION bench_internal.is_live(run_id bigint, segment bigint) RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'is_live_wrapper';
 
-/* Whether another process has locked a row of a table by its number: that of a set, to drive it, of a job, to run
-   it, or of a run, to execute its teardown. The locks are those of src/state/lock.rs, with the lower 32 bits of the number. */
+/* Whether another process has locked a row of a table by its number, or may have, since on a standby it is on the
+   primary: that of a set, to drive it, of a job, to run it, or of a run, to execute its teardown. The locks are those of
+   src/state/lock.rs, with the lower 32 bits of the number. */
 CREATE FUNCTION bench_internal.is_locked(table_name name, number bigint) RETURNS boolean
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT EXISTS (
+    SELECT pg_is_in_recovery() OR EXISTS (
         SELECT FROM pg_locks l
          WHERE l.locktype = 'object' AND l.granted AND l.objsubid = 1 AND l.pid IS DISTINCT FROM pg_backend_pid()
            AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
@@ -3202,9 +3203,9 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'prunable_wrapper';
 CREATE FUNCTION bench_internal.prune_some(older_than bench.span, run_ids bench.ids, deletes boolean) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'prune_some_wrapper';
 
-/* Deletes old runs of jobs of which nothing is left. */
-CREATE FUNCTION bench_internal.prune_job_runs(older_than bench.span) RETURNS void
-LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'prune_job_runs_wrapper';
+/* Deletes old sets and runs of jobs of which no run is left. */
+CREATE FUNCTION bench_internal.prune_without_runs(older_than bench.span) RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'prune_without_runs_wrapper';
 
 /* A procedure that commits cannot set search_path: it calls functions by their schema alone. */
 CREATE PROCEDURE bench.prune(
@@ -3220,7 +3221,7 @@ BEGIN
         PERFORM bench_internal.prune_some($1, part.run_ids, part.deletes);
         COMMIT;
     END LOOP;
-    PERFORM bench_internal.prune_job_runs($1);
+    PERFORM bench_internal.prune_without_runs($1);
 END
 $$;
 COMMENT ON PROCEDURE bench.prune IS 'delete old runs beyond a number for each label, and intervals, histograms, stacks and logs of other old runs; commits after each 100
@@ -3320,7 +3321,7 @@ CREATE TYPE bench.sweep_result AS (
     latency_avg_ms float8, -- geometric mean of the mean latencies of the runs
     latency_p99_ms float8, -- geometric mean of the 99th percentiles of the runs
     verdict        text, -- reason why runs are missing
-    set_id         bigint -- number of the set; NULL on a standby
+    set_id         bigint -- number of the set
 );
 COMMENT ON TYPE bench.sweep_result IS 'result row of bench.sweep, rounded: a point of the grid; bench.arms has all figures';
 
@@ -4088,7 +4089,7 @@ CREATE FUNCTION bench.find_capacity(
     OUT evidence text, -- figures from which this follows
     OUT verdict text, -- result in words
     OUT run_ids bigint[], -- runs in their order
-    OUT set_id bigint -- number of the set; NULL on a standby
+    OUT set_id bigint -- number of the set
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'find_capacity_wrapper';
 COMMENT ON FUNCTION bench.find_capacity IS 'find the highest rate at which a percentile of the latency stays under a limit
@@ -4138,7 +4139,7 @@ limited_by: limit at the lowest rate over it: CPU, clients, a wait event, or non
 evidence: figures from which this follows
 verdict: result in words
 run_ids: runs in their order
-set_id: number of the set; NULL on a standby';
+set_id: number of the set';
 
 CREATE FUNCTION bench.scaling(
     set_id bigint DEFAULT 0, -- number of a sweep over clients; 0 is the last set
@@ -4247,7 +4248,7 @@ CREATE TYPE bench.pgio_result AS (
     logical_reads_per_s float8, -- blocks found in shared buffers or read into them per second
     device_reads_per_s float8, -- bytes read from a block device per second, in blocks
     device_read_mb_per_s float8, -- bytes read from a block device per second, in megabytes of 10^6 bytes
-    device_write_mb_per_s float8, -- bytes that were given to the operating system to be written to a block device per second, in megabytes of 10^6 bytes
+    device_write_mb_per_s float8, -- bytes that the sessions' processes passed to the operating system for writing per second, in megabytes of 10^6 bytes
     blocks_dirtied_per_s float8, -- blocks that became dirty per second
     blocks_written_per_s float8, -- blocks that the sessions wrote per second: to make room for others, or by which a table grew
     blocks_evicted_per_s float8, -- blocks that the sessions evicted from shared buffers per second; NULL before PostgreSQL 18
@@ -5007,7 +5008,7 @@ COMMENT ON COLUMN bench.pgio_runs.cache_hits_per_s IS 'blocks found in shared bu
 COMMENT ON COLUMN bench.pgio_runs.logical_reads_per_s IS 'blocks found in shared buffers or read into them per second';
 COMMENT ON COLUMN bench.pgio_runs.device_reads_per_s IS 'bytes read from a block device per second, in blocks';
 COMMENT ON COLUMN bench.pgio_runs.device_read_mb_per_s IS 'bytes read from a block device per second, in megabytes of 10^6 bytes';
-COMMENT ON COLUMN bench.pgio_runs.device_write_mb_per_s IS 'bytes that were given to the operating system to be written to a block device per second, in megabytes of 10^6 bytes';
+COMMENT ON COLUMN bench.pgio_runs.device_write_mb_per_s IS 'bytes that the sessions'' processes passed to the operating system for writing per second, in megabytes of 10^6 bytes';
 COMMENT ON COLUMN bench.pgio_runs.blocks_dirtied_per_s IS 'blocks that became dirty per second';
 COMMENT ON COLUMN bench.pgio_runs.blocks_written_per_s IS 'blocks that the sessions wrote per second: to make room for others, or by which a table grew';
 COMMENT ON COLUMN bench.pgio_runs.blocks_evicted_per_s IS 'blocks that the sessions evicted from shared buffers per second; NULL before PostgreSQL 18';
@@ -5337,7 +5338,7 @@ COMMENT ON COLUMN bench.sweep_result.tps IS 'geometric mean of the transactions 
 COMMENT ON COLUMN bench.sweep_result.latency_avg_ms IS 'geometric mean of the mean latencies of the runs';
 COMMENT ON COLUMN bench.sweep_result.latency_p99_ms IS 'geometric mean of the 99th percentiles of the runs';
 COMMENT ON COLUMN bench.sweep_result.verdict IS 'reason why runs are missing';
-COMMENT ON COLUMN bench.sweep_result.set_id IS 'number of the set; NULL on a standby';
+COMMENT ON COLUMN bench.sweep_result.set_id IS 'number of the set';
 COMMENT ON COLUMN bench.alerts.alert_id IS 'number of the alert';
 COMMENT ON COLUMN bench.alerts.owner IS 'role that the job belongs to';
 COMMENT ON COLUMN bench.alerts.job_name IS 'name of the job';
@@ -5377,7 +5378,7 @@ COMMENT ON COLUMN bench.pgio_result.cache_hits_per_s IS 'blocks found in shared 
 COMMENT ON COLUMN bench.pgio_result.logical_reads_per_s IS 'blocks found in shared buffers or read into them per second';
 COMMENT ON COLUMN bench.pgio_result.device_reads_per_s IS 'bytes read from a block device per second, in blocks';
 COMMENT ON COLUMN bench.pgio_result.device_read_mb_per_s IS 'bytes read from a block device per second, in megabytes of 10^6 bytes';
-COMMENT ON COLUMN bench.pgio_result.device_write_mb_per_s IS 'bytes that were given to the operating system to be written to a block device per second, in megabytes of 10^6 bytes';
+COMMENT ON COLUMN bench.pgio_result.device_write_mb_per_s IS 'bytes that the sessions'' processes passed to the operating system for writing per second, in megabytes of 10^6 bytes';
 COMMENT ON COLUMN bench.pgio_result.blocks_dirtied_per_s IS 'blocks that became dirty per second';
 COMMENT ON COLUMN bench.pgio_result.blocks_written_per_s IS 'blocks that the sessions wrote per second: to make room for others, or by which a table grew';
 COMMENT ON COLUMN bench.pgio_result.blocks_evicted_per_s IS 'blocks that the sessions evicted from shared buffers per second; NULL before PostgreSQL 18';
@@ -5594,7 +5595,7 @@ COMMENT ON COLUMN bench.pgio_summary.cache_hits_per_s IS 'blocks found in shared
 COMMENT ON COLUMN bench.pgio_summary.logical_reads_per_s IS 'blocks found in shared buffers or read into them per second';
 COMMENT ON COLUMN bench.pgio_summary.device_reads_per_s IS 'bytes read from a block device per second, in blocks';
 COMMENT ON COLUMN bench.pgio_summary.device_read_mb_per_s IS 'bytes read from a block device per second, in megabytes of 10^6 bytes';
-COMMENT ON COLUMN bench.pgio_summary.device_write_mb_per_s IS 'bytes that were given to the operating system to be written to a block device per second, in megabytes of 10^6 bytes';
+COMMENT ON COLUMN bench.pgio_summary.device_write_mb_per_s IS 'bytes that the sessions'' processes passed to the operating system for writing per second, in megabytes of 10^6 bytes';
 COMMENT ON COLUMN bench.pgio_summary.blocks_dirtied_per_s IS 'blocks that became dirty per second';
 COMMENT ON COLUMN bench.pgio_summary.blocks_written_per_s IS 'blocks that the sessions wrote per second: to make room for others, or by which a table grew';
 COMMENT ON COLUMN bench.pgio_summary.blocks_evicted_per_s IS 'blocks that the sessions evicted from shared buffers per second; NULL before PostgreSQL 18';
@@ -5626,7 +5627,7 @@ COMMENT ON COLUMN bench.pgio_table_summary.cache_hits_per_s IS 'blocks found in 
 COMMENT ON COLUMN bench.pgio_table_summary.riops IS 'blocks read into shared buffers per second, from the operating system''s cache or a device: what pgio calls RIOPS';
 COMMENT ON COLUMN bench.pgio_table_summary.device_reads_per_s IS 'bytes read from a block device per second, in blocks';
 COMMENT ON COLUMN bench.pgio_table_summary.device_read_mb_per_s IS 'bytes read from a block device per second, in megabytes of 10^6 bytes';
-COMMENT ON COLUMN bench.pgio_table_summary.device_write_mb_per_s IS 'bytes that were given to the operating system to be written to a block device per second, in megabytes of 10^6 bytes';
+COMMENT ON COLUMN bench.pgio_table_summary.device_write_mb_per_s IS 'bytes that the sessions'' processes passed to the operating system for writing per second, in megabytes of 10^6 bytes';
 COMMENT ON COLUMN bench.pgio_table_summary.blocks_dirtied_per_s IS 'blocks that became dirty per second';
 COMMENT ON COLUMN bench.pgio_table_summary.blocks_written_per_s IS 'blocks that the sessions wrote per second: to make room for others, or by which a table grew';
 COMMENT ON COLUMN bench.pgio_table_summary.blocks_evicted_per_s IS 'blocks that the sessions evicted from shared buffers per second; NULL before PostgreSQL 18';

@@ -194,13 +194,13 @@ fn prune_some(call: Call<'_>) {
     .or_raise_in(&call)
 }
 
-/// Deletes runs of jobs that have made nothing, or of which all is deleted.
+/// Deletes sets and runs of jobs that have made nothing, or of which all is deleted.
 #[pg_extern(sql = false)]
-fn prune_job_runs(call: Call<'_>) {
+fn prune_without_runs(call: Call<'_>) {
     (|| {
         let older_than = call.read(|arguments| arguments.take::<Option<Interval>>("older_than"))?;
         server::require_writable_transaction("prune runs")?;
-        delete::prune_job_runs(age("older_than", argument("older_than", older_than)?)?)
+        delete::prune_without_runs(age("older_than", argument("older_than", older_than)?)?)
     })()
     .or_raise_in(&call)
 }

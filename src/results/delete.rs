@@ -135,9 +135,14 @@ pub fn prune(older_than: Interval, run_ids: Vec<i64>, deletes: bool) -> Result<(
     }
 }
 
-/// Deletes old runs of jobs of which no run is left, but the last one of each job, which says when it ran.
-pub fn prune_job_runs(older_than: Interval) -> Result<()> {
-    let sql = "DELETE FROM bench.job_runs j
+/// Deletes old sets without runs, and old runs of jobs of which neither a set nor a run is left, but the last one of
+/// each job, which says when it ran.
+pub fn prune_without_runs(older_than: Interval) -> Result<()> {
+    let of_sets = "DELETE FROM bench.sets s
+                    WHERE ($1 OR s.owner = $2) AND s.started_at < now() - $3
+                      AND NOT bench_internal.is_locked('sets', s.set_id)
+                      AND NOT EXISTS (SELECT FROM bench.runs r WHERE r.set_id = s.set_id)";
+    let of_jobs = "DELETE FROM bench.job_runs j
                 WHERE ($1 OR j.owner = $2) AND j.started_at < now() - $3 AND j.state <> 'running'
                   AND NOT EXISTS (SELECT FROM bench.runs r WHERE r.run_id = ANY (j.run_ids))
                   AND NOT EXISTS (SELECT FROM bench.sets s WHERE s.set_id = ANY (j.set_ids))
@@ -148,7 +153,10 @@ pub fn prune_job_runs(older_than: Interval) -> Result<()> {
         server::role().into(),
         older_than.into(),
     ];
-    as_owner(|| Ok(Spi::run_with_args(sql, &arguments)?))
+    as_owner(|| {
+        Spi::run_with_args(of_sets, &arguments)?;
+        Ok(Spi::run_with_args(of_jobs, &arguments)?)
+    })
 }
 
 /// Deletes these runs, and sets of which no run is left: number, label and state of each run.

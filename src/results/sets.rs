@@ -74,7 +74,7 @@ pub fn write(change: &Change, role: u32) -> Result<i64> {
             Change::Resume { set_id } => change_row(
                 *set_id,
                 "UPDATE bench.sets
-                    SET state = 'running', error = NULL, result = NULL, finished_at = NULL
+                    SET state = 'running', error = NULL, finished_at = NULL
                   WHERE set_id = $1
                  RETURNING set_id",
                 &[(*set_id).into()],
@@ -82,12 +82,12 @@ pub fn write(change: &Change, role: u32) -> Result<i64> {
             Change::End { set_id, end } => {
                 let result = end.result.as_ref().map(json).transpose()?;
                 // An end that is stored stays: a caller that is canceled before it has seen that stores
-                // it once more.
+                // it once more. So does the result of a set that was resumed, until there is another.
                 change_row(
                     *set_id,
                     "WITH ended AS (
                          UPDATE bench.sets
-                            SET state = $2, error = $3, result = $4::jsonb,
+                            SET state = $2, error = $3, result = coalesce($4::jsonb, result),
                                 finished_at = clock_timestamp()
                           WHERE set_id = $1 AND state = 'running')
                      SELECT set_id FROM bench.sets WHERE set_id = $1",

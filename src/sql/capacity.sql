@@ -17,7 +17,7 @@ CREATE FUNCTION bench.find_capacity(
     OUT evidence text, -- figures from which this follows
     OUT verdict text, -- result in words
     OUT run_ids bigint[], -- runs in their order
-    OUT set_id bigint -- number of the set; NULL on a standby
+    OUT set_id bigint -- number of the set
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'find_capacity_wrapper';
 COMMENT ON FUNCTION bench.find_capacity IS 'find the highest rate at which a percentile of the latency stays under a limit';

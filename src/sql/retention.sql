@@ -56,9 +56,9 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'prunable_wrapper';
 CREATE FUNCTION bench_internal.prune_some(older_than bench.span, run_ids bench.ids, deletes boolean) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'prune_some_wrapper';
 
-/* Deletes old runs of jobs of which nothing is left. */
-CREATE FUNCTION bench_internal.prune_job_runs(older_than bench.span) RETURNS void
-LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'prune_job_runs_wrapper';
+/* Deletes old sets and runs of jobs of which no run is left. */
+CREATE FUNCTION bench_internal.prune_without_runs(older_than bench.span) RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'prune_without_runs_wrapper';
 
 /* A procedure that commits cannot set search_path: it calls functions by their schema alone. */
 CREATE PROCEDURE bench.prune(
@@ -74,7 +74,7 @@ BEGIN
         PERFORM bench_internal.prune_some($1, part.run_ids, part.deletes);
         COMMIT;
     END LOOP;
-    PERFORM bench_internal.prune_job_runs($1);
+    PERFORM bench_internal.prune_without_runs($1);
 END
 $$;
 COMMENT ON PROCEDURE bench.prune IS 'delete old runs beyond a number for each label, and intervals, histograms, stacks and logs of other old runs; commits after each 100';

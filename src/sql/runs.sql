@@ -65,13 +65,14 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'sample_session_wrappe
 CREATE FUNCTION bench_internal.is_live(run_id bigint, segment bigint) RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'is_live_wrapper';
 
-/* Whether another process has locked a row of a table by its number: that of a set, to drive it, of a job, to run
-   it, or of a run, to execute its teardown. The locks are those of src/state/lock.rs, with the lower 32 bits of the number. */
+/* Whether another process has locked a row of a table by its number, or may have, since on a standby it is on the
+   primary: that of a set, to drive it, of a job, to run it, or of a run, to execute its teardown. The locks are those of
+   src/state/lock.rs, with the lower 32 bits of the number. */
 CREATE FUNCTION bench_internal.is_locked(table_name name, number bigint) RETURNS boolean
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT EXISTS (
+    SELECT pg_is_in_recovery() OR EXISTS (
         SELECT FROM pg_locks l
          WHERE l.locktype = 'object' AND l.granted AND l.objsubid = 1 AND l.pid IS DISTINCT FROM pg_backend_pid()
            AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())

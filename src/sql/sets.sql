@@ -91,7 +91,7 @@ CREATE TYPE bench.sweep_result AS (
     latency_avg_ms float8, -- geometric mean of the mean latencies of the runs
     latency_p99_ms float8, -- geometric mean of the 99th percentiles of the runs
     verdict        text, -- reason why runs are missing
-    set_id         bigint -- number of the set; NULL on a standby
+    set_id         bigint -- number of the set
 );
 COMMENT ON TYPE bench.sweep_result IS 'result row of bench.sweep, rounded: a point of the grid; bench.arms has all figures';
 

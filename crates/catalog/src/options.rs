@@ -163,7 +163,8 @@ macro_rules! run_options {
 macro_rules! pgio_options {
     ($make:ident! { $($before:tt)* }) => {
         $make! { $($before)* {
-            /// Number of tables to use, from `pgio1` on. NULL: all.
+            /// Number of tables to use, from `pgio1` on. NULL: all up to the first number that is missing; with a
+            /// `target`, it must be given.
             tables: Option<i32>;
             /// Sessions of each table.
             threads_per_table: i32 = 1;

@@ -53,7 +53,7 @@ pub struct PgioRun {
     pub device_reads_per_s: Option<f64>,
     /// Bytes read from a block device per second, in megabytes of 10^6 bytes.
     pub device_read_mb_per_s: Option<f64>,
-    /// Bytes that were given to the operating system to be written to a block device per second, in megabytes of 10^6 bytes.
+    /// Bytes that the sessions' processes passed to the operating system for writing per second, in megabytes of 10^6 bytes.
     pub device_write_mb_per_s: Option<f64>,
     /// Blocks that became dirty per second.
     pub blocks_dirtied_per_s: Option<f64>,

@@ -126,7 +126,8 @@ impl Comparison {
         mut outcomes: Outcomes,
     ) -> Result<SetResult<Vec<Row>>> {
         let left = self.left(&outcomes);
-        self.series.perform(set, &left, &mut outcomes)?;
+        self.series.perform(set, &left, &mut outcomes);
+        set.require_runs(&mut outcomes)?;
         let rows = verdicts::rows(set.id, &self.series, &outcomes);
         Ok(self.series.found(rows, &outcomes))
     }

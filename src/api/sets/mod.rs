@@ -31,6 +31,7 @@ use crate::server;
 use crate::state::catalog::own_table;
 use crate::state::transaction::InTransaction;
 use crate::worker::set_writer;
+use outcomes::Outcomes;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use selfbench_model::{DrawnSet, NewSet, RunRecord, SetEnd, SetKind, SetState};
@@ -103,19 +104,22 @@ pub(super) fn begin<T>(
         require_lock(set_id)?;
         Some((set_id, Change::Begin { set_id, set: new }))
     };
-    drive(first, planned, progress, horizon, body).map(|(rows, _)| rows)
+    drive(first, false, planned, progress, horizon, body).map(|(rows, _)| rows)
 }
 
-/// Drives a stored set again. The caller has its lock. `verdict` is that of its rows.
+/// Drives a stored set again. The caller has its lock. `verdict` is that of its rows. A set that `was_finished`
+/// is so again if no run is added.
 pub(super) fn resume<T>(
     set_id: i64,
+    was_finished: bool,
     planned: Option<i32>,
     horizon: &Horizon,
     body: impl FnOnce(&mut Set<'_>) -> Result<SetResult<T>>,
     verdict: impl FnOnce(&T) -> Option<String>,
 ) -> Result<Resumed> {
     let first = Some((set_id, Change::Resume { set_id }));
-    let (rows, made) = drive(first, planned, Progress::default(), horizon, body)?;
+    let progress = Progress::default();
+    let (rows, made) = drive(first, was_finished, planned, progress, horizon, body)?;
     Ok(Resumed {
         made: made as i32,
         verdict: verdict(&rows),
@@ -150,6 +154,7 @@ pub(super) fn require_lock(set_id: i64) -> Result<()> {
 /// stored. Returns the rows, and how many runs were made.
 fn drive<T>(
     first: Option<(i64, Change)>,
+    was_finished: bool,
     planned: Option<i32>,
     progress: Progress,
     horizon: &Horizon,
@@ -184,24 +189,29 @@ fn drive<T>(
     set.require_extension()?;
     match ended {
         Ok(found) => {
-            store_end(id, SetState::Finished, None, found.result, horizon)?;
-            Ok((found.rows, set.made))
+            let end = SetEnd {
+                state: SetState::Finished,
+                error: None,
+                result: found.result,
+            };
+            let (stored, canceled) = store_end(id, &end, horizon);
+            stored?;
+            canceled.map_or(Ok((found.rows, set.made)), Err)
         }
         Err(error) => {
             let state = match error.is_cancel() {
+                _ if was_finished && set.is_empty() => SetState::Finished,
                 true => SetState::Canceled,
                 false => SetState::Failed,
             };
-            let report = error.report().one_line();
+            let end = SetEnd {
+                state,
+                error: (state != SetState::Finished).then(|| error.report().one_line()),
+                result: None,
+            };
             // The error is what the caller is told, even if the row cannot be stored: without its end,
-            // the set is a lost one. A second cancel, as of Ctrl-C pressed twice, meant the runs; one more
-            // ends a wait for a lock here.
-            let store = || catch(|| store_end(id, state, Some(report.clone()), None, horizon));
-            let stored = store().or_else(|failure| match failure.is_cancel() {
-                true => store(),
-                false => Err(failure),
-            });
-            if let Err(unstored) = stored
+            // the set is a lost one.
+            if let (Err(unstored), _) = store_end(id, &end, horizon)
                 && has_begun
             {
                 message::warning(format_args!(
@@ -219,21 +229,20 @@ fn table_of_sets() -> Result<pg_sys::Oid> {
     own_table(InTransaction::current()?, c"sets")
 }
 
-fn store_end(
-    id: Option<i64>,
-    state: SetState,
-    error: Option<String>,
-    result: Option<Value>,
-    horizon: &Horizon,
-) -> Result<()> {
-    let Some(set_id) = id else { return Ok(()) };
-    let end = SetEnd {
-        state,
-        error,
-        result,
+/// Stores the end of a set, even if the caller is canceled meanwhile, which is returned, too: such a cancel, as of
+/// Ctrl-C pressed twice, meant the runs. One more ends a wait for a lock here.
+fn store_end(id: Option<i64>, end: &SetEnd, horizon: &Horizon) -> (Result<()>, Option<Error>) {
+    let Some(set_id) = id else {
+        return (Ok(()), None);
     };
-    set_writer::write(Change::End { set_id, end }, horizon)?;
-    Ok(())
+    let store = || {
+        let end = end.clone();
+        catch(|| set_writer::write(Change::End { set_id, end }, horizon).map(drop))
+    };
+    match store() {
+        Err(cancel) if cancel.is_cancel() => (store(), Some(cancel)),
+        stored => (stored, None),
+    }
 }
 
 impl Set<'_> {
@@ -287,7 +296,7 @@ impl Set<'_> {
                     "This role may not vacuum {}. A run may pay for what earlier ones have written.",
                     tables.join(", ")
                 ),
-                "Compare as the owner of the tables, or GRANT MAINTAIN on them from PostgreSQL 17 on.",
+                "Call it as the owner of the tables, or GRANT MAINTAIN on them from PostgreSQL 17 on.",
             );
         }
         Ok(may.into_iter().map(|written| written.table).collect())
@@ -333,6 +342,15 @@ impl Set<'_> {
     /// Whether no run could be made so far.
     pub fn is_empty(&self) -> bool {
         self.made == 0
+    }
+
+    /// Fails with the first error of its runs if none could be made: there is nothing to return, or nothing
+    /// more than before.
+    pub fn require_runs(&self, outcomes: &mut Outcomes) -> Result<()> {
+        match outcomes.first.take() {
+            Some(error) if self.is_empty() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Leaves a planned run out.

@@ -1,6 +1,6 @@
 //! Outcomes of the runs of a set: those that were made, and why others could not be.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::results::load;
 use crate::results::sets::StoredSet;
 use selfbench_model::RunRecord;
@@ -17,6 +17,10 @@ pub struct Outcomes {
     pub runs: BTreeMap<String, Vec<RunRecord>>,
     /// Why runs could not be made, by the names of their arms: the last error of each.
     pub failures: BTreeMap<String, String>,
+    /// The first error of a run.
+    pub first: Option<Error>,
+    /// Errors of runs that the caller has not been told, a line for each.
+    pub untold: Vec<String>,
 }
 
 impl Outcomes {

@@ -55,6 +55,7 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, Resumed)> {
     super::require_lock(set_id)?;
     // The session that had the lock may have gone on with it.
     let set = sets::load(set_id)?;
+    let finished = set.is_finished();
     let outcomes = Outcomes::stored(set_id, &set)?;
     let resumed = match set.kind {
         SetKind::Compare => {
@@ -62,7 +63,9 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, Resumed)> {
             prepare(set_id, &set, &mut comparison.series, &outcomes, horizon)?;
             let left = require_left(set_id, &set, comparison.left(&outcomes).len())?;
             let body = |set: &mut Set<'_>| comparison.perform(set, outcomes);
-            super::resume(set_id, Some(left), horizon, body, |rows| verdicts(rows))?
+            super::resume(set_id, finished, Some(left), horizon, body, |rows| {
+                verdicts(rows)
+            })?
         }
         SetKind::Sweep => {
             let mut sweep = Sweep::stored(&set)?;
@@ -70,7 +73,9 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, Resumed)> {
             let left = sweep.left(&outcomes).iter().map(Vec::len).sum();
             let left = require_left(set_id, &set, left)?;
             let body = |set: &mut Set<'_>| sweep.perform(set, outcomes);
-            super::resume(set_id, Some(left), horizon, body, |rows| verdicts(rows))?
+            super::resume(set_id, finished, Some(left), horizon, body, |rows| {
+                verdicts(rows)
+            })?
         }
         SetKind::FindCapacity => {
             // How many runs are left follows from what they show.
@@ -82,7 +87,9 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, Resumed)> {
             finish_teardowns(outcomes.runs.values().flatten(), search.target(), horizon)?;
             let made = search.made(set_id)?;
             let body = |set: &mut Set<'_>| search.perform(set, spec, made);
-            super::resume(set_id, None, horizon, body, |row| Some(row.verdict.clone()))?
+            super::resume(set_id, finished, None, horizon, body, |row| {
+                Some(row.verdict.clone())
+            })?
         }
     };
     Ok((set.kind, resumed))

@@ -219,14 +219,8 @@ impl Series {
 
     /// Makes planned runs. A run that fails does not end the set: another arm may be able to run, and
     /// so may this one later. The caller is told of it as soon as there is a run that has not failed.
-    pub fn perform(
-        &self,
-        set: &mut Set<'_>,
-        plan: &[Planned],
-        outcomes: &mut Outcomes,
-    ) -> Result<()> {
+    pub fn perform(&self, set: &mut Set<'_>, plan: &[Planned], outcomes: &mut Outcomes) {
         let mut in_a_row = vec![0; self.arms.len()];
-        let (mut first, mut untold) = (None, Vec::new());
         for planned in plan {
             let arm = &self.arms[planned.arm];
             let spec = arm.spec.as_ref();
@@ -249,22 +243,20 @@ impl Series {
                 Err(error) => {
                     in_a_row[planned.arm] += 1;
                     let report = error.report().one_line();
-                    untold.push(format!(
+                    outcomes.untold.push(format!(
                         "arm \"{}\", round {}: {report}",
                         arm.name, planned.round
                     ));
                     outcomes.failures.insert(arm.name.clone(), report);
-                    first.get_or_insert(error);
+                    outcomes.first.get_or_insert(error);
                 }
             }
             if !set.is_empty() {
-                untold.drain(..).for_each(|line| message::notice(line));
+                outcomes
+                    .untold
+                    .drain(..)
+                    .for_each(|line| message::notice(line));
             }
-        }
-        match first {
-            // There is nothing to return, or nothing more than before.
-            Some(error) if set.is_empty() => Err(error),
-            _ => Ok(()),
         }
     }
 
@@ -298,7 +290,7 @@ impl Series {
                     list(&run_ids)
                 ),
             };
-            let missing = format!("{missing} of {planned} runs are missing in the comparison");
+            let missing = format!("{missing} of {planned} runs are missing");
             Report {
                 detail: Some(detail),
                 ..Report::new(PgSqlErrorCode::ERRCODE_WARNING, missing)
@@ -314,7 +306,7 @@ impl Series {
 }
 
 /// The options with the seed of the set: what is drawn once for a run is the same in all arms.
-fn with_seed(options: &RunOptions, seed: u64) -> RunOptions {
+pub fn with_seed(options: &RunOptions, seed: u64) -> RunOptions {
     RunOptions {
         seed: Some(Seed(seed.to_string())),
         ..options.clone()

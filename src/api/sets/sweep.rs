@@ -117,19 +117,19 @@ fn points(grid: &Value) -> Result<Vec<Map<String, Value>>> {
             Value::Array(values) => values.clone(),
             one => vec![one.clone()],
         };
+        if points.len() * values.len() > MAX_POINTS {
+            return Err(check::invalid(
+                "grid",
+                format!("more than {MAX_POINTS} points"),
+                &format!("At most {MAX_POINTS} points."),
+            ));
+        }
         let twice = |i: usize| values[..i].contains(&values[i]);
         if values.is_empty() || (0..values.len()).any(twice) {
             return Err(check::invalid(
                 "grid",
                 format!("\"{key}\" has {}", Value::from(values.clone())),
                 "At least one value for each option, and none of them twice.",
-            ));
-        }
-        if points.len() * values.len() > MAX_POINTS {
-            return Err(check::invalid(
-                "grid",
-                format!("more than {MAX_POINTS} points"),
-                &format!("At most {MAX_POINTS} points."),
             ));
         }
         points = points
@@ -255,7 +255,7 @@ impl Sweep {
     pub fn left(&self, outcomes: &Outcomes) -> Vec<Vec<Planned>> {
         let plan = self.plan().into_iter();
         plan.map(|runs| {
-            let left = self.series.left(&runs, outcomes);
+            let left: BTreeSet<_> = self.series.left(&runs, outcomes).into_iter().collect();
             match left.iter().any(|planned| planned.round > 0) {
                 true => {
                     let again = |run: &&Planned| run.round == 0 || left.contains(run);
@@ -295,8 +295,9 @@ impl Sweep {
                 };
                 initialize::execute_workload(family, &options, telling, set.horizon())?;
             }
-            self.series.perform(set, &runs, &mut outcomes)?;
+            self.series.perform(set, &runs, &mut outcomes);
         }
+        set.require_runs(&mut outcomes)?;
         Ok(self.series.found(self.rows(set.id, &outcomes), &outcomes))
     }
 

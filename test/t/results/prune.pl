@@ -100,7 +100,12 @@ like(sql("SELECT bench.report($runs[0], 'html')"), qr/intervals, histograms, sta
 is(sql("SELECT string_agg(name, ' ' ORDER BY name) FROM bench.charts($runs[0]) WHERE name IN ('tps', 'wal', 'waits', 'latencies', 'cpu')"), '', 'charts over time are gone');
 is(sql("SELECT d -> 'run' ? 'thinned_at', d -> 'tables' ? 'run_intervals' FROM (SELECT bench.export_run($runs[0])::jsonb AS d) e"), 't|f', 'exports say so');
 my $last = sql('SELECT max(thinned_at) FROM bench.runs');
+sql('INSERT INTO bench.sets (set_id, kind, owner, database_name, options, seed, state, started_at)
+	SELECT 9990 + n, kind, owner, database_name, options, seed, $$failed$$, now() - n * interval $$60 days$$ FROM generate_series(1, 2) n,
+	(SELECT * FROM bench.sets LIMIT 1) s');
 sql("CALL bench.prune('90 days')");
+is(sql('SELECT string_agg(set_id::text, $$,$$) FROM bench.sets WHERE set_id > 9990'), '9991', 'old sets without runs are deleted');
+sql('DELETE FROM bench.sets WHERE set_id > 9990');
 is(sql('SELECT max(thinned_at) FROM bench.runs'), $last, 'again, there is nothing to do');
 
 # Old runs beyond a number; baselines, runs of open alerts, and young runs stay.

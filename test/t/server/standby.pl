@@ -64,6 +64,12 @@ unlike($set_notices, qr/WARNING|ERROR/, 'bench.compare: notices');
 is($standby->safe_psql('postgres', "SELECT string_agg(arm || runs, ',') FROM bench.arms($set_id)"), 'a1,b1', 'bench.arms');
 like($standby->safe_psql('postgres', "SELECT bench.report(set_ids => ARRAY[$set_id])"), qr/\bb\b/, 'bench.report');
 is($standby->safe_psql('postgres', 'SELECT state FROM bench.set_summary'), 'finished', 'bench.set_summary');
+# The locks of those in progress are not seen here.
+copy_rows($primary, 'sets', "set_id = $set_id", '1, 1', state => "'running'", set_id => '9999');
+$primary->wait_for_catchup($standby);
+is($primary->safe_psql('postgres', 'SELECT state FROM bench.set_summary WHERE set_id = 9999'), 'lost', 'a lost set on the primary');
+is($standby->safe_psql('postgres', 'SELECT state FROM bench.set_summary WHERE set_id = 9999'), 'running', 'it may be in progress there');
+$primary->safe_psql('postgres', 'DELETE FROM bench.sets WHERE set_id = 9999');
 
 my %writes = (
 	'bench.run, tpcb-like'     => 'SELECT bench.run(transactions => 1)',

@@ -91,6 +91,13 @@ is(query(q(SELECT string_agg(concat_ws(' ', options->>'scale', options->>'client
 	'1 1 1, 1 2 1, 2 1 1, 2 2 1', 'a sweep with scale');
 is(query("SELECT string_agg(scale || '', ',' ORDER BY run_id) FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets)"), '2,2,2,1,1,1', 'scale is the outer loop');
 
+# A scale at which no run succeeds.
+my ($rows, $told) = finish_sql(start_sql($node, q(SELECT string_agg(concat_ws(' ', options->>'scale', runs), ', ' ORDER BY options::text)
+	FROM bench.arms((SELECT max(set_id) FROM bench.sweep('{"scale": [1, 2]}', initialize => true, sql => 'SELECT 1 / (count(*) - 1) FROM pgbench_branches', repeats => 1, transactions => 5))))));
+is($rows, '1 0, 2 1', 'the sweep goes on with the next scale');
+like($told, qr/NOTICE:  .*arm "scale=1", round 1: .*division by zero/, 'and says why');
+query('SELECT bench.initialize()');
+
 # What is not valid.
 my $sets = query('SELECT count(*) FROM bench.sets');
 foreach my $case (
@@ -175,7 +182,28 @@ for my $is_stored (0, 1)
 	$keeper->query_safe('SELECT pg_advisory_unlock_all()');
 	$keeper->quit;
 }
+
+# Canceled when all runs have been made, while the end is stored.
+($caller, $keeper, $set) = gated(q(SELECT * FROM bench.compare(scripts => 'gate', repeats => 1, transactions => 1)), 1);
+$locker->query_safe($lock_rows);
+$keeper->query_safe('SELECT pg_advisory_unlock_all()');
+$keeper->quit;
+wait_for($node, "SELECT EXISTS ($writer)");
+my $waiting = query($writer);
+signal_sql($caller, 'INT');
+wait_for($node, "SELECT EXISTS ($writer AND pid <> $waiting)");
+$locker->query_safe('ROLLBACK');
+like((finish_sql($caller))[1], qr/ERROR:  57014/, 'canceled while the end of a complete set is stored: the error');
+is(query("$state $set"), 'finished|finished', 'its state');
 $locker->quit;
+
+# An arm that cannot run: what a finished set has found stays if it is resumed in vain.
+query(q(SELECT bench.compare('[{"name": "a"}, {"name": "b", "clients": 100, "client_process": "worker"}]', scripts => 'select-only', repeats => 2, transactions => 1)));
+my $found = 'SELECT s.state, s.error, s.result FROM bench.sets s ORDER BY set_id DESC LIMIT 1';
+my $before = query($found);
+like($before, qr/^finished\|\|.*"b": /, 'an arm cannot run');
+like(complaints('SELECT * FROM bench.resume((SELECT max(set_id) FROM bench.sets))'), qr/ERROR:  .*worker/, 'resumed in vain: the error');
+is(query($found), $before, 'resumed in vain: its row');
 
 # Resumed after Ctrl-C: options, seeds and places are those of the set.
 my $compare = q(SELECT * FROM bench.compare('[{"name": "a"}, {"name": "b", "clients": 2}]', scripts => 'gate', repeats => 2, transactions => 1, label => 'resumed', seed => '42'));
