@@ -25,6 +25,8 @@ pub struct Understood {
     pub volatile: Vec<Function>,
     /// Whether it is a `SELECT` or `VALUES`.
     pub is_select: bool,
+    /// Whether it or a part of it locks rows, as `SELECT FOR UPDATE`.
+    pub locks_rows: bool,
     /// Whether it is a `DELETE`.
     pub is_delete: bool,
     /// Whether it is an `INSERT` that accepts conflicts.
@@ -328,6 +330,7 @@ impl Walk {
         unsafe {
             let q = &*query;
             self.understood.is_utility |= q.commandType == CMD_UTILITY;
+            self.understood.locks_rows |= q.hasForUpdate;
             if q.commandType == CMD_UTILITY {
                 return;
             }
@@ -588,9 +591,10 @@ impl Walk {
             };
             let text = &with.text;
             let mut operator = operator.to_owned();
+            // The server's own operators: one that the search_path has would be a function of another role.
             with.text = match (sign.as_str(), is_right) {
-                ("+", _) => format!("({text}) - ({term})"),
-                ("-", false) => format!("({text}) + ({term})"),
+                ("+", _) => format!("({text}) OPERATOR(pg_catalog.-) ({term})"),
+                ("-", false) => format!("({text}) OPERATOR(pg_catalog.+) ({term})"),
                 ("-", true) => {
                     operator = match operator.as_str() {
                         "<" => ">".into(),
@@ -599,7 +603,7 @@ impl Walk {
                         ">=" => "<=".into(),
                         _ => operator,
                     };
-                    format!("({term}) - ({text})")
+                    format!("({term}) OPERATOR(pg_catalog.-) ({text})")
                 }
                 _ => return false,
             };

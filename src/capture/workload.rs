@@ -339,7 +339,8 @@ fn part(
     outcome.values = if drawn.is_empty() { Vec::new() } else { rows };
     let writes =
         |function: &Function| !function.is_builtin || WRITING.contains(&function.name.as_str());
-    let reads = understood.is_select && !understood.volatile.iter().any(writes);
+    let reads =
+        understood.is_select && !understood.locks_rows && !understood.volatile.iter().any(writes);
     // Rows that few transactions share first, so that locks of others are held briefly.
     let kind = match () {
         () if reads => 0,

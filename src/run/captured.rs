@@ -26,7 +26,13 @@ pub fn search_path(captured: &Captured, clone_schema: Option<&str>) -> Result<St
         }
     };
     Ok(match clone_schema {
-        Some(schema) => format!("\"{}\", {path}", schema.replace('"', "\"\"")),
+        Some(schema) => {
+            let schema = format!("\"{}\"", schema.replace('"', "\"\""));
+            match path.trim() {
+                "" => schema,
+                path => format!("{schema}, {path}"),
+            }
+        }
         None => path,
     })
 }

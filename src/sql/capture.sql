@@ -60,7 +60,10 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    DELETE FROM bench.value_sets v WHERE v.owner = OLD.owner AND starts_with(v.set_name, OLD.workload || '.s');
+    /* Others with such a name are the user's own. */
+    DELETE FROM bench.value_sets v
+     WHERE v.owner = OLD.owner AND starts_with(v.set_name, OLD.workload || '.s')
+       AND substr(v.set_name, length(OLD.workload) + 3) ~ '^[0-9]+$';
     RETURN NULL;
 END
 $$;

@@ -277,7 +277,11 @@ BEGIN
         FOR part IN
             SELECT CASE WHEN n.oid IS NOT NULL
                         THEN format('ALTER TABLE %s.%I ADD CONSTRAINT %I %s', new_schema, found.relname, n.conname,
-                                    pg_get_constraintdef(n.oid))
+                                    CASE n.contype WHEN 'x' THEN pg_get_constraintdef(n.oid)
+                                                   -- The server leaves storage parameters out.
+                                                   ELSE regexp_replace(pg_get_constraintdef(n.oid), '( DEFERRABLE( INITIALLY DEFERRED)?)?$',
+                                                            coalesce(' WITH (' || bench_internal.options_clause(i.reloptions) || ')', '')
+                                                            || '\1') END)
                         -- The server writes the names of the index and of its table in front.
                         ELSE format('CREATE %sINDEX %I ON %s.%I', is_unique, i.relname, new_schema, found.relname)
                              || substr(pg_get_indexdef(i.oid), 1 + length(

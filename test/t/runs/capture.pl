@@ -336,9 +336,24 @@ is(captured('app'), "captured\nleft out: parameter \$1: its values of type chara
 as('app', 'DROP SCHEMA app_copy CASCADE');
 as('app', "SELECT bench.clone_tables('mine', 'app_copy')");
 is(as('app', "SET client_min_messages = warning; SELECT state, transactions, failed FROM bench.run('mine', clients => 2, transactions => 50)"), 'finished|100|0', 'they fit');
+# Value sets of the user's own with such a name stay.
+as('app', "INSERT INTO bench.value_sets (set_name, row_no, \"values\") VALUES ('mine.sizes', 1, '{1}')");
 as('app', "SELECT bench.drop_workload('mine')");
+is(as('app', "DELETE FROM bench.value_sets WHERE set_name = 'mine.sizes' RETURNING row_no"), '1', 'a value set of the user');
 is(as('app', 'SELECT (SELECT count(*) FROM bench.captured_statements), (SELECT count(*) FROM bench.captured_tables), (SELECT count(*) FROM bench.value_sets)'),
 	'0|0|0', 'dropped with all that belongs to it');
+
+# Locks of rows are writes; storage parameters of keys are copied; tables may be found without a search_path.
+$sql->("SET ROLE app; CREATE TABLE app.kept (id int, v text, PRIMARY KEY (id) WITH (fillfactor = 50), UNIQUE (v) WITH (fillfactor = 60) DEFERRABLE INITIALLY DEFERRED);
+	INSERT INTO app.kept SELECT i, i FROM generate_series(1, 9) i");
+executed('app', 'SET search_path = \'\'', 'SELECT v FROM app.kept WHERE id = 3 FOR UPDATE');
+is(as('app', "SELECT status FROM bench.capture_workload('mine', period => NULL, search_path => '') WHERE query ~ 'kept'"), 'captured', 'a lock of rows');
+like(as('app', "SELECT bench.run('mine', transactions => 10)"), qr/ERROR:  22023: workload "mine" writes/, 'it is a write');
+as('app', "SELECT bench.clone_tables('mine', 'kept_copy', '{app.kept}')");
+is(as('app', "SELECT string_agg(pg_get_indexdef(oid), ' ' ORDER BY relname) ~ 'fillfactor=.50.+fillfactor=.60.', (SELECT condeferred FROM pg_constraint WHERE conrelid = 'kept_copy.kept'::regclass AND contype = 'u')
+	FROM pg_class WHERE relnamespace = 'kept_copy'::regnamespace AND relkind = 'i'"), 't|t', 'its indexes');
+like(as('app', "SELECT bench.run('mine', transactions => 10)"), qr/^(?!.*search_path)/s, 'an empty search_path');
+as('app', "SELECT bench.drop_workload('mine'); DROP SCHEMA kept_copy CASCADE; DROP TABLE app.kept");
 
 # pgbench's tpcb-like by its own program, in a window, and again in both modes.
 $node->run_log([ 'pgbench', '-i', '-q', '-s', '1', '-d', $node->connstr('postgres') ]);

@@ -172,6 +172,10 @@ CREATE FUNCTION app.less(numeric, int) RETURNS numeric LANGUAGE plpgsql AS 'BEGI
 CREATE OPERATOR app.- (LEFTARG = numeric, RIGHTARG = int, FUNCTION = app.less);
 CREATE FUNCTION app.times(float8, int) RETURNS float8 LANGUAGE plpgsql AS 'BEGIN PERFORM app.told($$operator$$); RETURN 1; END';
 CREATE OPERATOR app.* (LEFTARG = float8, RIGHTARG = int, FUNCTION = app.times);
+CREATE FUNCTION app.before(timestamptz, timestamp) RETURNS interval LANGUAGE plpgsql AS 'BEGIN PERFORM app.told($$operator$$); RETURN $$1 s$$; END';
+CREATE OPERATOR app.- (LEFTARG = timestamptz, RIGHTARG = timestamp, FUNCTION = app.before);
+CREATE TABLE app.events (at timestamp);
+INSERT INTO app.events SELECT now() FROM generate_series(1, 9);
 CREATE TYPE app.pair AS (a int, b int);
 CREATE FUNCTION app.shown(app.pair) RETURNS text LANGUAGE plpgsql AS 'BEGIN RETURN app.told($$cast$$); END';
 CREATE CAST (app.pair AS text) WITH FUNCTION app.shown(app.pair);
@@ -180,9 +184,11 @@ INSERT INTO app.pairs SELECT i, (i, i)::app.pair FROM generate_series(1, 20) i;
 SQL
 delete $ENV{PGOPTIONS};
 $reset->();
-executed($super, 'SET search_path = app', "SELECT id FROM pairs WHERE pair = '(1,1)'::pair", 'SELECT pair FROM pairs WHERE id > 5', 'SELECT pair FROM pairs WHERE id = 99');
-($stdout, $stderr) = as($super, "SELECT status, query FROM bench.capture_workload('own', period => NULL, search_path => 'app') WHERE query ~ 'pairs' ORDER BY query");
+executed($super, 'SET search_path = app', "SELECT id FROM pairs WHERE pair = '(1,1)'::pair", 'SELECT pair FROM pairs WHERE id > 5', 'SELECT pair FROM pairs WHERE id = 99',
+	"SELECT count(*) FROM events WHERE at > now() - interval '1 day'");
+($stdout, $stderr) = as($super, "SELECT status, query FROM bench.capture_workload('own', period => NULL, search_path => 'app') WHERE query ~ 'pairs|events' ORDER BY query");
 is($stdout, <<'ROWS' =~ s/\n\z//r, 'a capture of own statements');
+captured|SELECT count(*) FROM events WHERE at > now() - interval $1
 captured|SELECT id FROM pairs WHERE pair = $1::pair
 captured|SELECT pair FROM pairs WHERE id = $1
 captured|SELECT pair FROM pairs WHERE id > $1
@@ -231,7 +237,7 @@ ROWS
 is(as($super, "SET ROLE app; SELECT count(*) FROM bench_internal.foreign_functions('{app.checked,app.items}'::regclass[])"), '0', 'not for their owner');
 like(as($super, "SELECT FROM bench.clone_tables('own', 'own_copy', '{app.checked}')"),
 	qr/ERROR:  42501: copying table "app\.checked" would call function app\.told\(text\) of role app\nDETAIL:  It would be called with your rights\.\nHINT:  Capture and copy the tables as role app\./, 'a copy by the superuser');
-is(as($super, "SELECT table_name, rows FROM bench.clone_tables('own', 'own_copy', '{app.plain}') ORDER BY 1"), "pairs|20\nplain|0", 'of tables without code');
+is(as($super, "SELECT table_name, rows FROM bench.clone_tables('own', 'own_copy', '{app.plain}') ORDER BY 1"), "events|9\npairs|20\nplain|0", 'of tables without code');
 
 # Membership is needed each time, also at the end of a window.
 $reset->();
