@@ -52,7 +52,12 @@ pub(super) struct Ticker {
     timestamp: bool,
     in_pgbench: bool,
     options: ProgressOptions,
+    /// The multiple of the given time that has passed last: the next line is due one later.
     last_ns: u64,
+    /// Time up to which lines have told what happened: that of the last one, which may have come late, or the end of
+    /// the warm-up.
+    told_ns: u64,
+    /// What they have told.
     tally: Tally,
     /// The vacuum before the run, until it has been announced.
     vacuum: Option<Vacuum>,
@@ -75,6 +80,7 @@ impl Ticker {
                 max_tries: spec.max_tries(),
             },
             last_ns: 0,
+            told_ns: 0,
             tally: Tally::default(),
             in_pgbench: progress.in_pgbench,
             vacuum: (progress.in_pgbench || progress.every_us.is_some())
@@ -102,6 +108,7 @@ impl Ticker {
         );
         if self.last_ns == 0 {
             self.last_ns = start;
+            self.told_ns = start;
         }
         // The run ends with its last client, whose process may take longer.
         let now = reading::ended_ns(segment).unwrap_or_else(clock::now_ns);
@@ -114,6 +121,7 @@ impl Ticker {
             }
             if now >= measure {
                 self.last_ns = measure;
+                self.told_ns = measure;
             }
         }
         if now >= measure && now >= self.last_ns + every {
@@ -131,9 +139,10 @@ impl Ticker {
         self.tell_what_is_measured(segment);
         let Some(every) = self.every_ns else { return };
         let last = reading::ended_ns(segment).unwrap_or(0);
-        let begin = self.last_ns.max(segment.header().measure_ns.load(Relaxed));
+        let measure = segment.header().measure_ns.load(Relaxed);
+        let begin = self.last_ns.max(measure);
         if self.last_ns != 0 && last >= begin.saturating_add(every) {
-            self.last_ns = begin;
+            self.told_ns = self.told_ns.max(measure);
             self.tell(segment, last);
         }
     }
@@ -181,19 +190,20 @@ impl Ticker {
             .sum();
         let line = progress::warmup_line(
             self.at(segment, now),
-            (now - self.last_ns) as f64 / 1e9,
+            (now - self.told_ns) as f64 / 1e9,
             transactions - self.warmup_transactions,
             self.options.mode,
         );
         message::notice(line);
         self.warmup_transactions = transactions;
+        self.told_ns = now;
     }
 
     fn tell(&mut self, segment: &Segment, now: u64) {
         let tally = reading::read_total(segment);
         let line = progress::line(
             self.at(segment, now),
-            (now - self.last_ns) as f64 / 1e9,
+            (now - self.told_ns) as f64 / 1e9,
             &tally.minus(&self.tally),
             self.options,
         );
@@ -202,5 +212,6 @@ impl Ticker {
             false => warnings::tell(&line),
         }
         self.tally = tally;
+        self.told_ns = now;
     }
 }
