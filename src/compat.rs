@@ -80,6 +80,21 @@ pub unsafe fn executor_run(query: *mut pg_sys::QueryDesc) {
     }
 }
 
+/// Whether the current transaction has created a relation, or given it a new file.
+///
+/// # Safety
+/// An open relation.
+pub unsafe fn has_new_file(relation: pg_sys::Relation) -> bool {
+    // SAFETY: the caller's promise.
+    let relation = unsafe { &*relation };
+    #[cfg(feature = "pg15")]
+    let emptied = relation.rd_newRelfilenodeSubid;
+    #[cfg(any(feature = "pg16", feature = "pg17", feature = "pg18"))]
+    let emptied = relation.rd_newRelfilelocatorSubid;
+    let never: pg_sys::SubTransactionId = 0; // InvalidSubTransactionId
+    relation.rd_createSubid != never || emptied != never
+}
+
 /// Releases the replication slot that this process uses, and drops its temporary ones, as the server
 /// does after an error.
 ///

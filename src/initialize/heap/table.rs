@@ -54,7 +54,9 @@ impl Heap {
             && class.relhasindex == has_key
             && !class.relhassubclass
             && takes_plain_rows(class);
-        if !ordinary {
+        // Another one may have taken the name.
+        // SAFETY: an open relation.
+        if !ordinary || !unsafe { compat::has_new_file(relation.as_ptr()) } {
             return None;
         }
         let (kind, key_bytes) = row_kind(&relation)?;

@@ -97,13 +97,16 @@ unsafe fn execute(
             _ => Err(Error::Limit("the rows of a table need one query".into())),
         };
         one(raw.len())?;
-        let queries = pg_sys::pg_analyze_and_rewrite_fixedparams(
+        let query = pg_sys::parse_analyze_fixedparams(
             raw.get_ptr(0).unwrap_or(std::ptr::null_mut()),
             text.as_ptr(),
             TYPES.as_ptr(),
             TYPES.len() as i32,
             std::ptr::null_mut(),
         );
+        // Before its rules are applied and its defaults are planned, which may evaluate functions.
+        let relation = own_target(table, query)?;
+        let queries = pg_sys::pg_rewrite_query(query);
         let values = JsonB(serde_json::json!(arguments.values)).into_datum();
         let given = [
             arguments.part.into_datum(),
@@ -126,7 +129,9 @@ unsafe fn execute(
         let plans = pgrx::PgList::<pg_sys::PlannedStmt>::from_pg(plans);
         one(plans.len())?;
         let plan = plans.get_ptr(0).unwrap_or(std::ptr::null_mut());
-        let relation = own_target(table, plan)?;
+        if target(plan) != Some(relation.oid()) {
+            return Err(replaced(table));
+        }
         let mut sink = Sink::of_plan(plan, relation, done);
         let receiver = match &mut sink {
             Some(sink) => std::ptr::from_mut(sink).cast(),
@@ -157,34 +162,49 @@ unsafe fn execute(
     }
 }
 
-/// The table into which a plan inserts, which the current role has created. Somebody else who could
-/// replace it, such as the owner of the schema, must not have triggers executed as this role.
+/// The table into which a query inserts, which the current role has created. Somebody else who could
+/// replace it, such as the owner of the schema, must not have rules, defaults or triggers executed as this role.
+///
+/// # Safety
+/// The query is an `INSERT` that was analyzed and not rewritten, and its locks are held.
+unsafe fn own_target(table: &str, query: *mut pg_sys::Query) -> Result<PgRelation> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let entry = pg_sys::list_nth((*query).rtable, (*query).resultRelation - 1);
+        let relation = PgRelation::open((*entry.cast::<pg_sys::RangeTblEntry>()).relid);
+        match (*relation.rd_rel).relowner == pg_sys::GetUserId() {
+            true => Ok(relation),
+            false => Err(replaced(table)),
+        }
+    }
+}
+
+/// The table into which a plan inserts, if that is all it does.
 ///
 /// # Safety
 /// The plan is valid, and its locks are held.
-unsafe fn own_target(table: &str, plan: *mut pg_sys::PlannedStmt) -> Result<PgRelation> {
+unsafe fn target(plan: *mut pg_sys::PlannedStmt) -> Option<pg_sys::Oid> {
     // SAFETY: the caller's promise; nodes are looked at as what they say they are.
     unsafe {
         let top = (*plan).planTree;
         let targets = (*plan).resultRelations;
-        if (*plan).commandType == pg_sys::CmdType::CMD_INSERT
+        let inserts = (*plan).commandType == pg_sys::CmdType::CMD_INSERT
             && pgrx::is_a(top.cast(), pg_sys::NodeTag::T_ModifyTable)
             && !targets.is_null()
-            && (*targets).length == 1
-        {
+            && (*targets).length == 1;
+        inserts.then(|| {
             let number = (*(*targets).elements).int_value;
-            let entry =
-                pg_sys::list_nth((*plan).rtable, number - 1).cast::<pg_sys::RangeTblEntry>();
-            let relation = PgRelation::open((*entry).relid);
-            if (*relation.rd_rel).relowner == pg_sys::GetUserId() {
-                return Ok(relation);
-            }
-        }
+            let entry = pg_sys::list_nth((*plan).rtable, number - 1);
+            (*entry.cast::<pg_sys::RangeTblEntry>()).relid
+        })
     }
-    Err(Error::NotUsable {
+}
+
+fn replaced(table: &str) -> Error {
+    Error::NotUsable {
         relation: table.into(),
         why: REPLACED.into(),
-    })
+    }
 }
 
 /// Receiver of rows, which inserts them into a table.

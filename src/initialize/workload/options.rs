@@ -98,7 +98,16 @@ impl WorkloadOptions {
             workers: self.workers,
         };
         let target = common.check(true)?;
-        let (table_bytes, index_bytes) = bytes(manifest, scale);
+        // The manifest says what a scale takes: with other variables, more or less in proportion to the rows.
+        let usual = Values::of(manifest, scale, &Given::new()).and_then(|mut usual| {
+            usual.draw(&manifest.load_constants, seed)?;
+            Ok(usual)
+        });
+        let usual = usual.map_err(|error| refused(&family, &error))?;
+        let rows =
+            |queries: &[RowQuery]| queries.iter().map(|query| query.rows as f64).sum::<f64>();
+        let share = rows(&queries) / rows(&self::queries(&family, &usual)?).max(1.0);
+        let (table_bytes, index_bytes) = bytes(manifest, scale, share);
         Ok(WorkloadSpec {
             identity: Identity::current(),
             family: family.name,
@@ -236,10 +245,10 @@ fn require_functions(queries: &[RowQuery]) -> Result<()> {
     }
 }
 
-/// Bytes of tables and of indexes.
-fn bytes(manifest: &Manifest, scale: i64) -> (u64, u64) {
+/// Bytes of tables and of indexes at a scale, with that multiple of the rows.
+fn bytes(manifest: &Manifest, scale: i64, share: f64) -> (u64, u64) {
     let size = &manifest.size;
-    let bytes = |each: f64, fixed: f64| ((each * scale as f64 + fixed) * MEGABYTE) as u64;
+    let bytes = |each: f64, fixed: f64| ((each * scale as f64 + fixed) * share * MEGABYTE) as u64;
     (
         bytes(size.table_mb, size.fixed_table_mb),
         bytes(size.index_mb, size.fixed_index_mb),

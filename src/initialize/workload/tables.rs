@@ -141,7 +141,8 @@ impl Schema {
     pub fn create(&self, spec: &WorkloadSpec) -> Vec<String> {
         let mut statements = spec.schema.clone();
         if spec.unlogged {
-            let names = spec.tables.iter().map(|table| self.table(table));
+            // The last ones first: a table that a logged one references cannot be unlogged.
+            let names = spec.tables.iter().rev().map(|table| self.table(table));
             statements.extend(names.map(|table| format!("ALTER TABLE {table} SET UNLOGGED")));
         }
         statements.push(format!(
