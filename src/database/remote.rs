@@ -17,9 +17,6 @@ use crate::pq::{
 };
 use crate::query::quote_literal;
 use std::ffi::{CStr, CString};
-
-/// The time limit for connecting, unless the connection's parameters have another one.
-const CONNECT_TIMEOUT_S: u64 = 60;
 /// Period of a wait's checks for interrupts, in milliseconds.
 const TICK_MS: i64 = 1000;
 /// Time that a canceled statement may take to end.
@@ -53,12 +50,7 @@ pub fn connect(with: &ConnectWith, remedy: &str) -> Result<Connection, NotConnec
     if connection.is_bad() {
         return Err(failed(connection.error_message()));
     }
-    let limit_s = with
-        .get("connect_timeout")
-        .and_then(|text| text.trim().parse().ok())
-        .filter(|seconds| *seconds > 0)
-        .unwrap_or(CONNECT_TIMEOUT_S);
-    let end = clock::now_ns().saturating_add(limit_s.saturating_mul(1_000_000_000));
+    let end = clock::now_ns().saturating_add(with.timeout_ns());
     let mut waits_for = Connecting::Writing;
     loop {
         check_for_interrupts();

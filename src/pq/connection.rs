@@ -7,6 +7,7 @@ use super::text::text;
 use crate::descriptors::Descriptor;
 use pq_sys as pq;
 use std::ffi::{CStr, CString, c_char, c_int};
+use std::os::fd::BorrowedFd;
 
 /// Event that a connection attempt waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +127,14 @@ impl Connection {
     /// The socket; -1 if there is none. May change while connecting.
     pub fn socket(&self) -> i32 {
         self.ask(pq::PQsocket)
+    }
+
+    /// Tells sockets apart that had the same descriptor one after the other; `None` without one.
+    pub fn socket_inode(&self) -> Option<u64> {
+        let socket = self.socket();
+        // SAFETY: the connection has it open.
+        let socket = (socket >= 0).then(|| unsafe { BorrowedFd::borrow_raw(socket) })?;
+        rustix::fs::fstat(socket).ok().map(|status| status.st_ino)
     }
 
     /// libpq's last error, without a trailing newline.

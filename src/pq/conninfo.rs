@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use std::ffi::{CStr, CString};
 use std::fmt;
 
+/// The time limit for connecting, in seconds, unless a connection's parameters have another one.
+const CONNECT_TIMEOUT_S: u64 = 60;
+
 /// Parameters of connections.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ConnectWith {
@@ -31,6 +34,16 @@ impl ConnectWith {
     pub fn get(&self, keyword: &str) -> Option<&str> {
         let given = self.parameters.iter().rev().find(|(k, _)| k == keyword)?;
         (!given.1.is_empty()).then_some(given.1.as_str())
+    }
+
+    /// How long it may take to connect, in nanoseconds.
+    pub fn timeout_ns(&self) -> u64 {
+        let given = self.get("connect_timeout");
+        let seconds = given.and_then(|text| text.trim().parse::<u64>().ok());
+        let seconds = seconds.filter(|seconds| *seconds > 0);
+        seconds
+            .unwrap_or(CONNECT_TIMEOUT_S)
+            .saturating_mul(1_000_000_000)
     }
 
     /// Sets a parameter, unless it has a value.

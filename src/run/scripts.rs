@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::query;
 use crate::security::{as_owner, require_server_files};
 use crate::server;
+use crate::text::stores_unicode;
 use pgrx::prelude::*;
 use selfbench_script::builtin;
 use selfbench_script::names::{Item, ScriptName};
@@ -124,6 +125,12 @@ fn read(path: &str) -> Result<String, String> {
     file.take(limit).read_to_end(&mut body).map_err(reason)?;
     if body.len() as u64 == limit {
         return Err(format!("it is longer than {MAX_SCRIPT_BYTES} bytes"));
+    }
+    if body.contains(&0) {
+        return Err("it contains a zero byte".into());
+    }
+    if !body.is_ascii() && !stores_unicode() {
+        return Err("it is not ASCII text, and the encoding of the database is not UTF-8".into());
     }
     String::from_utf8(body).map_err(|_| "it is not UTF-8 text".into())
 }

@@ -67,6 +67,8 @@ pub enum ColumnValue {
     Text(String),
     /// A value of that many bytes, which is more than [`MAX_VALUE_BYTES`].
     TooLong(usize),
+    /// A value that is not ASCII, of a database whose encoding is not UTF-8.
+    NotAscii,
 }
 
 /// One client's connection to the server. At most one request is in progress at a time.

@@ -72,6 +72,12 @@ fn store_row(
         match &column.value {
             ColumnValue::Null => variables.set_null_text(slot),
             ColumnValue::Text(text) => variables.set_text(slot, text),
+            ColumnValue::NotAscii => {
+                return Err(fail(format!(
+                    "{}: value is not ASCII, and the encoding of the database is not UTF-8",
+                    what.kind.as_str()
+                )));
+            }
             ColumnValue::TooLong(bytes) => {
                 return Err(fail(format!(
                     "{}: value of {bytes} bytes is too long for a variable (maximum is \

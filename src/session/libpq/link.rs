@@ -1,5 +1,6 @@
 //! The connection of a session, and the state of its socket.
 
+use crate::clock;
 use crate::pq::{
     Cancel, ConnectWith, Connecting, Connection, Lost, TransactionStatus, no_more_connections,
 };
@@ -18,6 +19,9 @@ pub(super) struct Link {
     pub(super) writable: bool,
     /// Whether something that was sent waits for the socket to become writable.
     pub(super) wants_write: bool,
+    /// When it is too late for the connection that is being made, and whether that has come.
+    connect_until_ns: u64,
+    expired: bool,
 }
 
 impl Link {
@@ -30,6 +34,8 @@ impl Link {
             readable: false,
             writable: false,
             wants_write: false,
+            connect_until_ns: 0,
+            expired: false,
         }
     }
 
@@ -71,6 +77,7 @@ impl Link {
     /// Why the connection is lost.
     pub(super) fn error_message(&self) -> String {
         match &self.connection {
+            Some(_) if self.expired => "timeout expired".into(),
             Some(connection) => connection.error_message(),
             None => "there is no connection".into(),
         }
@@ -111,9 +118,18 @@ impl Link {
     pub(super) fn connect(&mut self) -> Result<&Connection, String> {
         self.connection = Connection::start(&self.connect_with);
         self.generation += 1;
+        self.connect_until_ns = clock::now_ns().saturating_add(self.connect_with.timeout_ns());
+        self.expired = false;
         self.connection
             .as_ref()
             .ok_or_else(|| no_more_connections("use more jobs and workers"))
+    }
+
+    /// Whether it has been too late since now for the connection that is being made.
+    pub(super) fn expires(&mut self) -> bool {
+        let expires = !self.expired && clock::now_ns() > self.connect_until_ns;
+        self.expired |= expires;
+        expires
     }
 
     /// Goes on connecting; unchanged if the socket is not ready.
@@ -129,10 +145,11 @@ impl Link {
         let Some(connection) = &mut self.connection else {
             return Connecting::Failed;
         };
-        let before = connection.socket();
+        let before = connection.socket_inode();
         let state = connection.poll_connect();
+        // The next host or address gets the descriptor of the one before.
         if matches!(state, Connecting::Reading | Connecting::Writing)
-            && connection.socket() != before
+            && connection.socket_inode() != before
         {
             self.generation += 1;
         }

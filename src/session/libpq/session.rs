@@ -123,6 +123,15 @@ impl LibpqSession {
         }
     }
 
+    /// Fails a connection that takes longer than its `connect_timeout`; whether it did.
+    pub fn expire(&mut self) -> bool {
+        let expires = matches!(self.activity, Activity::Connecting(_)) && self.link.expires();
+        if expires {
+            self.lose();
+        }
+        expires
+    }
+
     /// Whether the server's results are awaited.
     pub fn is_executing(&self) -> bool {
         !matches!(self.activity, Activity::Idle | Activity::Connecting(_))

@@ -4,6 +4,7 @@ use super::errors::check_spi;
 use super::plan::ParameterValues;
 use crate::error::Result;
 use crate::session::column::column_value;
+use crate::text::stores_unicode;
 use pgrx::pg_sys;
 use selfbench_client::{Column, ColumnValue, QueryResult};
 use std::ffi::{CStr, CString};
@@ -101,11 +102,19 @@ pub(super) unsafe fn result_of_spi() -> QueryResult {
                     value: if value.is_null() {
                         ColumnValue::Null
                     } else {
-                        column_value(CStr::from_ptr(value).to_bytes())
+                        own_value(CStr::from_ptr(value).to_bytes())
                     },
                 });
             }
         }
         QueryResult { rows, last_row }
+    }
+}
+
+/// A value in the encoding of the database.
+fn own_value(bytes: &[u8]) -> ColumnValue {
+    match bytes.is_ascii() || stores_unicode() {
+        true => column_value(bytes),
+        false => ColumnValue::NotAscii,
     }
 }

@@ -25,6 +25,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Period of the worker's checks once the run is stopped, in milliseconds.
 const STOP_TICK_MS: i64 = 50;
+/// Period of looking for attempts to connect that take too long, in milliseconds.
+const EXPIRY_TICK_MS: i64 = 500;
 /// The longest wait, in milliseconds, which the server stores in 32 bits.
 const LONGEST_WAIT_MS: i64 = 3_600_000;
 
@@ -92,6 +94,9 @@ struct LibpqClient<'s, 'p> {
     answered: bool,
     /// Whether it sleeps.
     sleeps: bool,
+    /// Whether something came for it while it sleeps, which it reads when it is awake; until then, its socket is not
+    /// waited for.
+    is_told: bool,
 }
 
 pub(super) fn run(place: &Place, ready: Ready) {
@@ -137,6 +142,7 @@ pub(super) fn run(place: &Place, ready: Ready) {
                 queued: true,
                 answered: false,
                 sleeps: false,
+                is_told: false,
             }
         })
         .collect();
@@ -159,6 +165,7 @@ pub(super) fn run(place: &Place, ready: Ready) {
         target: spec.target.is_some().then_some(connect_with),
         stragglers: None,
         rounds: Rounds::new(observes && several),
+        expiry_ns: spec.run.reconnect.then_some(0),
         reads_times: observes && spec.target.is_none(),
     };
     event_loop.watch_sockets();
@@ -194,6 +201,8 @@ struct EventLoop<'s, 'p> {
     /// Statements in progress, as soon as the run is stopped.
     stragglers: Option<Stragglers>,
     rounds: Rounds,
+    /// When to look next for attempts to connect that take too long, if each transaction has a connection of its own.
+    expiry_ns: Option<u64>,
     /// Whether to read the times of the sessions' processes when clients end.
     reads_times: bool,
 }
@@ -221,6 +230,7 @@ impl EventLoop<'_, '_> {
                 self.watch_sockets();
             }
             let timeout_ms = self.wake_sleepers();
+            let timeout_ms = self.expire_connections(timeout_ms);
             is_timed = self.rounds.waits();
             self.wait(timeout_ms);
             self.rounds.woke(is_timed);
@@ -244,6 +254,7 @@ impl EventLoop<'_, '_> {
             self.sleepers.clear();
             for (i, d) in self.clients.iter_mut().enumerate() {
                 d.sleeps = false;
+                self.outdated |= std::mem::take(&mut d.is_told);
                 if !d.queued {
                     d.queued = true;
                     self.queue.push_back(i);
@@ -360,6 +371,7 @@ impl EventLoop<'_, '_> {
             self.sleepers.pop();
             let d = &mut self.clients[i];
             d.sleeps = false;
+            self.outdated |= std::mem::take(&mut d.is_told);
             d.queued = true;
             self.queue.push_back(i);
             timeout_ms = 0;
@@ -373,6 +385,28 @@ impl EventLoop<'_, '_> {
             alarm.set(next_ns);
         }
         timeout_ms
+    }
+
+    /// Ends attempts to connect that take too long; how long to wait for events at most, in milliseconds.
+    fn expire_connections(&mut self, timeout_ms: i64) -> i64 {
+        let Some(due_ns) = self.expiry_ns else {
+            return timeout_ms;
+        };
+        let now_ns = clock::now_ns();
+        if now_ns >= due_ns {
+            self.expiry_ns = Some(now_ns + EXPIRY_TICK_MS as u64 * 1_000_000);
+            for (i, d) in self.clients.iter_mut().enumerate() {
+                if d.session.as_mut().is_some_and(LibpqSession::expire) && !d.queued {
+                    d.queued = true;
+                    self.queue.push_back(i);
+                }
+            }
+        }
+        match timeout_ms {
+            _ if !self.queue.is_empty() => 0,
+            0..EXPIRY_TICK_MS => timeout_ms,
+            _ => EXPIRY_TICK_MS,
+        }
     }
 
     /// Waits for events, and queues the clients whose sockets are ready.
@@ -400,6 +434,10 @@ impl EventLoop<'_, '_> {
                     if writable {
                         session.writable();
                     }
+                    if d.sleeps && readable {
+                        d.is_told = true;
+                        self.outdated = true;
+                    }
                     if !d.queued && !d.sleeps {
                         d.queued = true;
                         d.answered = true;
@@ -421,6 +459,7 @@ impl EventLoop<'_, '_> {
             d.socket = d.session.as_ref().and_then(LibpqSession::socket);
             d.event = d
                 .socket
+                .filter(|_| !d.is_told)
                 .map(|(_, socket)| self.events.add_socket(socket, i));
             d.waits_for_write = d.session.as_ref().is_some_and(LibpqSession::wants_write);
             if d.waits_for_write

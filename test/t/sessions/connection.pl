@@ -77,6 +77,12 @@ open $file, '>', $hba or die;
 print $file $before;
 close $file;
 
+# The next address of a connection string gets the descriptor of the one before.
+$node->reload;
+my $closed = PostgreSQL::Test::Cluster::get_free_port();
+my $several = sprintf "host=127.0.0.1,127.0.0.1 port=%s,%s dbname=postgres user=%s", $closed, $node->port, $node->safe_psql('postgres', 'SELECT current_user');
+is($used->("$libpq, target => '$several', reconnect => true"), 'none 4|4', 'an address that refuses, again and again');
+
 # Without a socket: the tests themselves go over TCP from here on.
 $listen->('127.0.0.1', '');
 {
