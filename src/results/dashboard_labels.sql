@@ -20,7 +20,7 @@ SELECT jsonb_build_object(
                        || CASE WHEN cardinality(r.scripts) > 3
                                THEN format(' and %s more', cardinality(r.scripts) - 3) ELSE '' END
                        || ': ' || t.series,
-           'started_at', to_char(r.started_at, 'YYYY-MM-DD HH24:MI'), 'tps', t.found, 'latency', coalesce(p.found, '{"state": "", "curve": []}'))::text
+           'started_at', to_char(coalesce(r.started_at, r.created_at), 'YYYY-MM-DD HH24:MI'), 'tps', t.found, 'latency', coalesce(p.found, '{"state": "", "curve": []}'))::text
   FROM series t
   LEFT JOIN series p ON p.label = t.label AND p.series = t.series AND p.figure = 'latency_p95_ms'
   JOIN bench.runs r ON r.run_id = (t.last).run_ids[1]

@@ -7,15 +7,17 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    max_count CONSTANT int := 2147483647;
     part record;
 BEGIN
     DELETE FROM bench.transactions t WHERE t.run_id = ANY ($1);
     DELETE FROM bench.run_intervals i WHERE i.run_id = ANY ($1);
     DELETE FROM bench.run_stacks s WHERE s.run_id = ANY ($1);
     /* Numbers at the end of an interval are int. */
-    SELECT string_agg(quote_ident(a.attname), ', ') AS names, string_agg(format('%s(%I)', t.aggregate, a.attname), ', ') AS sums
+    SELECT string_agg(quote_ident(a.attname), ', ') AS names, string_agg(format(t.aggregate, a.attname), ', ') AS sums
       INTO part
-      FROM pg_attribute a JOIN (VALUES ('bigint'::regtype, 'sum'), ('int', 'max'), ('boolean', 'bool_or')) t (type, aggregate)
+      FROM pg_attribute a JOIN (VALUES ('bigint'::regtype, 'CASE WHEN sum(%1$I) > 9223372036854775807 THEN 9223372036854775807 ELSE sum(%1$I) END'), ('int', 'max(%I)'),
+                                           ('boolean', 'bool_or(%I)')) t (type, aggregate)
                             ON a.atttypid = t.type
      WHERE a.attrelid = 'bench.run_server_intervals'::regclass AND a.attnum > 0 AND NOT a.attisdropped
        AND a.attname NOT IN ('run_id', 'interval_no');
@@ -24,13 +26,28 @@ BEGIN
                     SELECT run_id, 0, min(begins_s), sum(seconds), %s FROM d GROUP BY run_id', part.names, part.sums)
       USING $1;
     WITH d AS (DELETE FROM bench.run_waits w WHERE w.run_id = ANY ($1) RETURNING *),
-         r AS (SELECT i.run_id, sum(i.rounds) AS rounds
+         r AS (SELECT i.run_id, least(sum(i.rounds), max_count) AS rounds
                  FROM (SELECT d.run_id, max(d.rounds) AS rounds FROM d GROUP BY d.run_id, d.interval_no) i
                 GROUP BY i.run_id)
     INSERT INTO bench.run_waits (run_id, interval_no, class, event, script_no, command_no, query_id, samples, rounds, lasting)
-    SELECT d.run_id, 0, d.class, d.event, d.script_no, d.command_no, d.query_id, sum(d.samples), r.rounds, sum(d.lasting)
+    SELECT d.run_id, 0, d.class, d.event, d.script_no, d.command_no, d.query_id,
+           least(sum(d.samples), max_count), r.rounds, least(sum(d.lasting), max_count)
       FROM d JOIN r USING (run_id)
      GROUP BY d.run_id, d.class, d.event, d.script_no, d.command_no, d.query_id, r.rounds;
+    /* Waits for locks are split by their holders in the same interval. */
+    WITH d AS (DELETE FROM bench.run_blockers b WHERE b.run_id = ANY ($1) RETURNING *),
+         r AS (SELECT i.run_id, least(sum(i.rounds), max_count) AS rounds
+                 FROM (SELECT d.run_id, max(d.rounds) AS rounds FROM d GROUP BY d.run_id, d.interval_no) i
+                GROUP BY i.run_id)
+    INSERT INTO bench.run_blockers (run_id, interval_no, script_no, command_no, locktype, mode, relation, blocker, blocker_pid,
+                                    blocker_role, blocker_application, blocker_state, blocker_statement, blocker_script_no,
+                                    blocker_command_no, samples, rounds)
+    SELECT d.run_id, 0, d.script_no, d.command_no, d.locktype, d.mode, d.relation, d.blocker, d.blocker_pid,
+           d.blocker_role, d.blocker_application, d.blocker_state, d.blocker_statement, d.blocker_script_no,
+           d.blocker_command_no, least(sum(d.samples), max_count), r.rounds
+      FROM d JOIN r USING (run_id)
+     GROUP BY d.run_id, d.script_no, d.command_no, d.locktype, d.mode, d.relation, d.blocker, d.blocker_pid, d.blocker_role,
+              d.blocker_application, d.blocker_state, d.blocker_statement, d.blocker_script_no, d.blocker_command_no, r.rounds;
     FOR part IN
         SELECT t.name, string_agg(format('%I = NULL', a.attname), ', ') AS histograms
           FROM (SELECT relation, name FROM bench_internal.tables_of_runs()

@@ -178,6 +178,8 @@ AS $$
 #variable_conflict use_variable
 DECLARE
     known_version CONSTANT int := 1;
+    -- What JSON's numbers hold; sums of a few do not overflow.
+    max_number CONSTANT bigint := 9007199254740992;
     max_notes CONSTANT int := 10;
     -- Columns whose values ascend.
     ascending CONSTANT text[] := ARRAY[
@@ -235,6 +237,8 @@ BEGIN
     place := '"run"';
     IF run ->> 'state' IN ('starting', 'running') THEN
         RAISE invalid_parameter_value USING MESSAGE = 'it has not ended';
+    ELSIF run ->> 'state' = 'finished' AND run ->> 'started_at' IS NULL THEN
+        RAISE invalid_parameter_value USING MESSAGE = '"started_at" is missing';
     END IF;
     created_at := run ->> 'created_at';
 
@@ -296,7 +300,8 @@ BEGIN
                                            c.name, c.name || ' is not finite', c.name || ' is negative', c.name || ' is out of range')
                                WHEN c.type = 'timestamp with time zone'
                                THEN format('WHEN NOT isfinite(%I) THEN %L', c.name, c.name || ' is not finite')
-                               ELSE format('WHEN %I < 0 THEN %L', c.name, c.name || ' is negative') END, ' ')
+                               ELSE format('WHEN %1$I < 0 THEN %2$L WHEN %1$I > %3$s THEN %4$L', c.name, c.name || ' is negative',
+                                           max_number, c.name || ' is out of range') END, ' ')
           INTO checks
           FROM bench_internal.columns_of_runs(part.relation) c
          WHERE c.type IN ('bytea', 'double precision', 'timestamp with time zone', 'smallint', 'integer', 'bigint')

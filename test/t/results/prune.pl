@@ -45,6 +45,9 @@ copies($runs[0], 'many', 30, tps => '1000 + n % 5');
 sql("UPDATE bench.runs SET created_at = created_at - interval '100 days' WHERE run_id <> $young");
 
 sql("UPDATE bench.run_server_intervals SET checkpoint_begun = (interval_no = 0) WHERE run_id = $runs[0]");
+# Numbers whose sums are too large, and holders of locks in several intervals.
+sql("INSERT INTO bench.run_waits (run_id, interval_no, class, event, samples, rounds) SELECT $young, n, 'Client', 'ClientRead', 2000000000, 2000000000 FROM generate_series(0, 1) n");
+sql("INSERT INTO bench.run_blockers (run_id, interval_no, locktype, blocker, samples, rounds) SELECT $runs[0], n, 'tuple', 'own client', 3, 5 FROM generate_series(1, 2) n");
 # What stays: the trends, and what bench.changes compares.
 my $list = join ',', @runs;
 my @figures = qw(tps latency_avg_ms latency_p99_ms cpu_us_per_transaction wal_bytes_per_transaction);
@@ -143,7 +146,7 @@ my $compare = sub {
 };
 my @kept = map { $compare->() } 1 .. 3;
 my $gone = $compare->();
-my @first = map { sql("SELECT min(run_id) FROM bench.runs WHERE set_id = $_") } @kept;
+my @first = map { sql("SELECT min(run_id) FROM bench.runs WHERE set_id = $_ AND round > 0") } @kept;
 sql(<<"SQL");
 SELECT bench.set_baseline($first[0]);
 INSERT INTO bench.alerts (alert_id, owner, job_name, job_run_id, kind, message, runs_before, runs_after)

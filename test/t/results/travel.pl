@@ -257,6 +257,8 @@ foreach my $case (
 	[ [ '{run,clients}', '1e20' ], '22003: .*table "runs"' ],
 	[ [ '{run,transactions}', '-5' ], '22023: .*transactions is negative' ],
 	[ [ '{run,serialization_failures}', '9223372036854775808' ], '22003: ' ],
+	[ [ '{run,serialization_failures}', '9223372036854775807' ], '22023: .*is out of range' ],
+	[ [ '{run,started_at}', 'null' ], '22023: .*"started_at" is missing' ],
 	[ [ '{run,tps}', '"NaN"' ], '22023: .*tps is not finite' ],
 	[ [ '{run,tps}', '-1' ], '22023: .*: tps is negative.*This is in table "runs"' ],
 	[ [ '{run,latency_p50_ms}', '1e9' ], '22023: .*: latency_p50_ms is above latency_(p90|max)_ms.*This is in table "runs"' ],
