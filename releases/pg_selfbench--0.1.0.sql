@@ -1493,7 +1493,10 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    DELETE FROM bench.value_sets v WHERE v.owner = OLD.owner AND starts_with(v.set_name, OLD.workload || '.s');
+    /* Others with such a name are the user's own. */
+    DELETE FROM bench.value_sets v
+     WHERE v.owner = OLD.owner AND starts_with(v.set_name, OLD.workload || '.s')
+       AND substr(v.set_name, length(OLD.workload) + 3) ~ '^[0-9]+$';
     RETURN NULL;
 END
 $$;
@@ -2034,7 +2037,11 @@ BEGIN
         FOR part IN
             SELECT CASE WHEN n.oid IS NOT NULL
                         THEN format('ALTER TABLE %s.%I ADD CONSTRAINT %I %s', new_schema, found.relname, n.conname,
-                                    pg_get_constraintdef(n.oid))
+                                    CASE n.contype WHEN 'x' THEN pg_get_constraintdef(n.oid)
+                                                   -- The server leaves storage parameters out.
+                                                   ELSE regexp_replace(pg_get_constraintdef(n.oid), '( DEFERRABLE( INITIALLY DEFERRED)?)?$',
+                                                            coalesce(' WITH (' || bench_internal.options_clause(i.reloptions) || ')', '')
+                                                            || '\1') END)
                         -- The server writes the names of the index and of its table in front.
                         ELSE format('CREATE %sINDEX %I ON %s.%I', is_unique, i.relname, new_schema, found.relname)
                              || substr(pg_get_indexdef(i.oid), 1 + length(
@@ -2690,13 +2697,16 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'perform_job_wrapper';
 /* When a schedule was due last up to a time; NULL if it is not known. */
 CREATE FUNCTION bench_internal.last_due(schedule text, now bigint) RETURNS bigint
 LANGUAGE c IMMUTABLE STRICT AS 'MODULE_PATHNAME', 'last_due_wrapper';
+/* The time zone of schedules, from pg_cron 1.5 on; NULL before. Only superusers see the setting. */
+CREATE FUNCTION bench_internal.cron_timezone() RETURNS text
+LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'cron_timezone_wrapper';
 CREATE FUNCTION bench_internal.due_at(schedule text, until timestamptz) RETURNS timestamptz
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT to_timestamp(60 * bench_internal.last_due($1, floor(extract(epoch FROM $2 AT TIME ZONE z.name) / 60)::bigint))
            AT TIME ZONE 'UTC' AT TIME ZONE z.name
-      FROM coalesce((SELECT s.setting FROM pg_settings s WHERE s.name = 'cron.timezone'), 'GMT') z (name)
+      FROM coalesce(bench_internal.cron_timezone(), 'GMT') z (name)
 $$;
 
 CREATE VIEW bench.schedules WITH (security_invoker = true) AS
@@ -2978,6 +2988,8 @@ AS $$
 #variable_conflict use_variable
 DECLARE
     known_version CONSTANT int := 1;
+    -- What JSON's numbers hold; sums of a few do not overflow.
+    max_number CONSTANT bigint := 9007199254740992;
     max_notes CONSTANT int := 10;
     -- Columns whose values ascend.
     ascending CONSTANT text[] := ARRAY[
@@ -3035,6 +3047,8 @@ BEGIN
     place := '"run"';
     IF run ->> 'state' IN ('starting', 'running') THEN
         RAISE invalid_parameter_value USING MESSAGE = 'it has not ended';
+    ELSIF run ->> 'state' = 'finished' AND run ->> 'started_at' IS NULL THEN
+        RAISE invalid_parameter_value USING MESSAGE = '"started_at" is missing';
     END IF;
     created_at := run ->> 'created_at';
 
@@ -3096,7 +3110,8 @@ BEGIN
                                            c.name, c.name || ' is not finite', c.name || ' is negative', c.name || ' is out of range')
                                WHEN c.type = 'timestamp with time zone'
                                THEN format('WHEN NOT isfinite(%I) THEN %L', c.name, c.name || ' is not finite')
-                               ELSE format('WHEN %I < 0 THEN %L', c.name, c.name || ' is negative') END, ' ')
+                               ELSE format('WHEN %1$I < 0 THEN %2$L WHEN %1$I > %3$s THEN %4$L', c.name, c.name || ' is negative',
+                                           max_number, c.name || ' is out of range') END, ' ')
           INTO checks
           FROM bench_internal.columns_of_runs(part.relation) c
          WHERE c.type IN ('bytea', 'double precision', 'timestamp with time zone', 'smallint', 'integer', 'bigint')
@@ -3154,15 +3169,17 @@ LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    max_count CONSTANT int := 2147483647;
     part record;
 BEGIN
     DELETE FROM bench.transactions t WHERE t.run_id = ANY ($1);
     DELETE FROM bench.run_intervals i WHERE i.run_id = ANY ($1);
     DELETE FROM bench.run_stacks s WHERE s.run_id = ANY ($1);
     /* Numbers at the end of an interval are int. */
-    SELECT string_agg(quote_ident(a.attname), ', ') AS names, string_agg(format('%s(%I)', t.aggregate, a.attname), ', ') AS sums
+    SELECT string_agg(quote_ident(a.attname), ', ') AS names, string_agg(format(t.aggregate, a.attname), ', ') AS sums
       INTO part
-      FROM pg_attribute a JOIN (VALUES ('bigint'::regtype, 'sum'), ('int', 'max'), ('boolean', 'bool_or')) t (type, aggregate)
+      FROM pg_attribute a JOIN (VALUES ('bigint'::regtype, 'CASE WHEN sum(%1$I) > 9223372036854775807 THEN 9223372036854775807 ELSE sum(%1$I) END'), ('int', 'max(%I)'),
+                                           ('boolean', 'bool_or(%I)')) t (type, aggregate)
                             ON a.atttypid = t.type
      WHERE a.attrelid = 'bench.run_server_intervals'::regclass AND a.attnum > 0 AND NOT a.attisdropped
        AND a.attname NOT IN ('run_id', 'interval_no');
@@ -3171,13 +3188,28 @@ BEGIN
                     SELECT run_id, 0, min(begins_s), sum(seconds), %s FROM d GROUP BY run_id', part.names, part.sums)
       USING $1;
     WITH d AS (DELETE FROM bench.run_waits w WHERE w.run_id = ANY ($1) RETURNING *),
-         r AS (SELECT i.run_id, sum(i.rounds) AS rounds
+         r AS (SELECT i.run_id, least(sum(i.rounds), max_count) AS rounds
                  FROM (SELECT d.run_id, max(d.rounds) AS rounds FROM d GROUP BY d.run_id, d.interval_no) i
                 GROUP BY i.run_id)
     INSERT INTO bench.run_waits (run_id, interval_no, class, event, script_no, command_no, query_id, samples, rounds, lasting)
-    SELECT d.run_id, 0, d.class, d.event, d.script_no, d.command_no, d.query_id, sum(d.samples), r.rounds, sum(d.lasting)
+    SELECT d.run_id, 0, d.class, d.event, d.script_no, d.command_no, d.query_id,
+           least(sum(d.samples), max_count), r.rounds, least(sum(d.lasting), max_count)
       FROM d JOIN r USING (run_id)
      GROUP BY d.run_id, d.class, d.event, d.script_no, d.command_no, d.query_id, r.rounds;
+    /* Waits for locks are split by their holders in the same interval. */
+    WITH d AS (DELETE FROM bench.run_blockers b WHERE b.run_id = ANY ($1) RETURNING *),
+         r AS (SELECT i.run_id, least(sum(i.rounds), max_count) AS rounds
+                 FROM (SELECT d.run_id, max(d.rounds) AS rounds FROM d GROUP BY d.run_id, d.interval_no) i
+                GROUP BY i.run_id)
+    INSERT INTO bench.run_blockers (run_id, interval_no, script_no, command_no, locktype, mode, relation, blocker, blocker_pid,
+                                    blocker_role, blocker_application, blocker_state, blocker_statement, blocker_script_no,
+                                    blocker_command_no, samples, rounds)
+    SELECT d.run_id, 0, d.script_no, d.command_no, d.locktype, d.mode, d.relation, d.blocker, d.blocker_pid,
+           d.blocker_role, d.blocker_application, d.blocker_state, d.blocker_statement, d.blocker_script_no,
+           d.blocker_command_no, least(sum(d.samples), max_count), r.rounds
+      FROM d JOIN r USING (run_id)
+     GROUP BY d.run_id, d.script_no, d.command_no, d.locktype, d.mode, d.relation, d.blocker, d.blocker_pid, d.blocker_role,
+              d.blocker_application, d.blocker_state, d.blocker_statement, d.blocker_script_no, d.blocker_command_no, r.rounds;
     FOR part IN
         SELECT t.name, string_agg(format('%I = NULL', a.attname), ', ') AS histograms
           FROM (SELECT relation, name FROM bench_internal.tables_of_runs()
@@ -3518,7 +3550,7 @@ BEGIN ATOMIC
                r.started_at, r.imported_start, r.run_id,
                ARRAY(SELECT v.of_arm / nullif(v.of_baseline, 0)
                        FROM unnest(r.of_figures, b.of_figures) WITH ORDINALITY v (of_arm, of_baseline, place) ORDER BY v.place),
-               CASE WHEN r.disturbances = '{}' THEN b.disturbances ELSE r.disturbances END, r.is_baseline
+               CASE WHEN r.disturbances = '{}' THEN b.disturbances ELSE r.disturbances END, r.is_baseline OR b.is_baseline
           FROM single r JOIN sets s USING (set_id)
           JOIN single b ON b.set_id = r.set_id AND b.arm = s.baseline AND b.round = r.round
          WHERE s.kind = 'compare' AND r.round > 0 AND r.arm <> s.baseline

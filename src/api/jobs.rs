@@ -285,6 +285,11 @@ fn in_cron(
 }
 
 #[pg_extern(sql = false)]
+fn cron_timezone() -> Option<String> {
+    jobs::cron_timezone().or_raise()
+}
+
+#[pg_extern(sql = false)]
 fn run_job(call: Call<'_>) -> i64 {
     let horizon = call.horizon();
     (|| {
@@ -295,11 +300,14 @@ fn run_job(call: Call<'_>) -> i64 {
             // Its row tells it: nobody may read the errors of a scheduler.
             Err(error @ Error::WorkerSlots { .. }) => {
                 let message = error.report().one_line();
+                let (row, failed) = jobs::fail(&job, &message)?;
+                if !failed {
+                    return Ok(row.job_run_id);
+                }
                 message::warning(format_args!(
                     "job \"{}\" could not start: {message}",
                     job.job_name
                 ));
-                let row = jobs::fail(&job, &message)?;
                 let made = Made {
                     state: State::Failed,
                     message: Some(message.clone()),

@@ -190,9 +190,11 @@ pub fn set_baseline(run_id: i64, is_baseline: bool) -> Result<()> {
                                 WHEN r.state <> 'finished' THEN format('Its state is \"%s\".', r.state)
                                 WHEN r.aborted_clients > 0 THEN 'Clients of it were aborted.'
                                 WHEN r.label IS NULL THEN 'It has no label.'
-                                WHEN r.series IS NULL THEN 'It is in no series.' END
-                      FROM bench.runs r
-                     WHERE r.run_id = $1 AND ($2 OR r.owner = $3) FOR UPDATE";
+                                WHEN r.series IS NULL THEN 'It is in no series.'
+                                WHEN r.round = 0 THEN 'It warms up a set.'
+                                WHEN s.state <> 'finished' THEN format('The state of its set is \"%s\".', s.state) END
+                      FROM bench.runs r LEFT JOIN bench.sets s USING (set_id)
+                     WHERE r.run_id = $1 AND ($2 OR r.owner = $3) FOR UPDATE OF r";
     let change = "UPDATE bench.runs SET is_baseline = $4 WHERE run_id = $1";
     let more = vec![is_baseline.into()];
     let unknown = Error::UnknownRun { run_id };

@@ -99,8 +99,17 @@ fn unknown(job_name: &str) -> Error {
 
 /// The database of pg_cron, if the server has it. Only privileged roles see its setting.
 pub fn cron_database() -> Result<Option<String>> {
-    let sql = "SELECT setting FROM pg_settings WHERE name = 'cron.database_name'";
-    as_owner(|| query::first_value::<String>(sql, &[]))
+    cron_setting("cron.database_name")
+}
+
+/// The time zone of pg_cron's schedules, if it has one, for any role.
+pub fn cron_timezone() -> Result<Option<String>> {
+    cron_setting("cron.timezone")
+}
+
+fn cron_setting(name: &str) -> Result<Option<String>> {
+    let sql = "SELECT setting FROM pg_catalog.pg_settings WHERE name = $1";
+    as_owner(|| query::first_value::<String>(sql, &[name.into()]))
 }
 
 /// The state of a run of a job.
@@ -173,15 +182,7 @@ pub fn begin(job: &Job, owner: u32) -> Result<(Row, bool)> {
     let row = transaction(|| {
         as_owner(|| {
             if !may {
-                let last = query::first_value::<i64>(
-                    "SELECT max(job_run_id) FROM bench.job_runs WHERE job_id = $1 AND state = 'running'",
-                    &[job.job_id.into()],
-                )?;
-                let reason = match last {
-                    Some(last) => format!("run {last} of the job is in progress"),
-                    None => "a run of the job is in progress".into(),
-                };
-                return insert(job, owner, State::Skipped, Some(&reason));
+                return skip(job, owner);
             }
             Spi::run_with_args(
                 "UPDATE bench.job_runs SET state = 'lost' WHERE job_id = $1 AND state = 'running'",
@@ -198,10 +199,30 @@ pub fn release(job: &Job) -> Result<()> {
     transaction(|| Object::Job(job.job_id).unlock(InTransaction::current()?))
 }
 
-/// Stores a run of a job that could not begin, in the current transaction.
-pub fn fail(job: &Job, message: &str) -> Result<Row> {
+/// Stores a run of a job that could not begin, in the current transaction; its row, and whether it failed: it is
+/// skipped while another process runs the job.
+pub fn fail(job: &Job, message: &str) -> Result<(Row, bool)> {
     let owner = session::role().to_u32();
-    as_owner(|| insert(job, owner, State::Failed, Some(message)))
+    let transaction = InTransaction::current()?;
+    let failed = Object::Job(job.job_id).lock(transaction, Until::TransactionEnd, false)?;
+    let row = as_owner(|| match failed {
+        true => insert(job, owner, State::Failed, Some(message)),
+        false => skip(job, owner),
+    })?;
+    Ok((row, failed))
+}
+
+/// Stores that a job is not run, because a run of it is in progress.
+fn skip(job: &Job, owner: u32) -> Result<Row> {
+    let last = query::first_value::<i64>(
+        "SELECT max(job_run_id) FROM bench.job_runs WHERE job_id = $1 AND state = 'running'",
+        &[job.job_id.into()],
+    )?;
+    let reason = match last {
+        Some(last) => format!("run {last} of the job is in progress"),
+        None => "a run of the job is in progress".into(),
+    };
+    insert(job, owner, State::Skipped, Some(&reason))
 }
 
 fn insert(job: &Job, owner: u32, state: State, message: Option<&str>) -> Result<Row> {

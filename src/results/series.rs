@@ -9,6 +9,7 @@ use super::json::query_json;
 use super::load::{SHORT, load_stalls, time_budget};
 use super::waits::{HAS_THE_TURN, MOMENTS, SeenWaits};
 use crate::error::Result;
+use crate::query;
 use latency::{heat, latencies};
 use selfbench_chart::run::{RunChart, RunData, RunFigure, Source, point};
 use selfbench_chart::{Bar, Part, Point, Series, Span, SpanKind, TimeAxis};
@@ -113,12 +114,22 @@ pub fn load(
     }
     if has(Source::Stacks) {
         data.stacks = query_json(
+            // The others are one more stack of their process.
             &format!(
-                "SELECT jsonb_build_array(process || ';' || stack, samples)::text
-                   FROM bench.run_stacks WHERE run_id = $1
-                  ORDER BY samples DESC, process, stack COLLATE \"C\" LIMIT {STACKS}"
+                "WITH s AS (
+                     SELECT process, stack, samples,
+                            row_number() OVER (ORDER BY samples DESC, process, stack COLLATE \"C\") AS n
+                       FROM bench.run_stacks WHERE run_id = $1)
+                 SELECT jsonb_build_array(process || ';' || CASE WHEN n <= {STACKS} THEN stack ELSE '[other stacks]' END,
+                                          sum(samples))::text
+                   FROM s GROUP BY process, CASE WHEN n <= {STACKS} THEN stack ELSE '[other stacks]' END
+                  ORDER BY min(n)"
             ),
             run_id,
+        )?;
+        data.stack_count = query::first_value::<i64>(
+            "SELECT count(*) FROM bench.run_stacks WHERE run_id = $1",
+            &[run_id.into()],
         )?;
     }
     Ok(data)
@@ -225,7 +236,7 @@ fn moments(
         &format!(
             "WITH w AS MATERIALIZED (
                  SELECT greatest(max(interval_no) / {MOMENTS} + 1,
-                                 ceil({least_s} / nullif(max(mean), 0) - 0.05)::int4) AS intervals,
+                                 least(ceil({least_s} / nullif(max(mean), 0) - 0.05), 1e9)::int4) AS intervals,
                         max(mean) >= 0.95 * {least_s} AS are_long,
                         max(interval_no) FILTER (WHERE seconds >= {SHORT} * mean) AS last
                    FROM (SELECT interval_no, seconds, avg(seconds) OVER () AS mean

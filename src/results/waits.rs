@@ -79,7 +79,7 @@ impl SeenWaits {
                             'moment', moment, 'interval_no', interval_no, 'class', class, 'event', event,
                             'between', between, 'samples', sum(samples), 'lasting', sum(lasting),
                             'rounds', max(rounds),
-                            'storage', sum(samples) FILTER (WHERE class = 'IO' OR event IN ('WALWrite', 'BufferIO')),
+                            'storage', sum(samples) FILTER (WHERE class = 'IO' OR lower(event) IN ('walwrite', 'bufferio')),
                             'locks', sum(samples) FILTER (WHERE class = 'Lock'))::text
                    FROM (SELECT interval_no, class, event, samples, lasting, rounds, {HAS_THE_TURN} AS between,
                                 interval_no / coalesce((SELECT max(interval_no) / {MOMENTS} + 1

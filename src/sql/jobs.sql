@@ -204,13 +204,16 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'perform_job_wrapper';
 /* When a schedule was due last up to a time; NULL if it is not known. */
 CREATE FUNCTION bench_internal.last_due(schedule text, now bigint) RETURNS bigint
 LANGUAGE c IMMUTABLE STRICT AS 'MODULE_PATHNAME', 'last_due_wrapper';
+/* The time zone of schedules, from pg_cron 1.5 on; NULL before. Only superusers see the setting. */
+CREATE FUNCTION bench_internal.cron_timezone() RETURNS text
+LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'cron_timezone_wrapper';
 CREATE FUNCTION bench_internal.due_at(schedule text, until timestamptz) RETURNS timestamptz
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT to_timestamp(60 * bench_internal.last_due($1, floor(extract(epoch FROM $2 AT TIME ZONE z.name) / 60)::bigint))
            AT TIME ZONE 'UTC' AT TIME ZONE z.name
-      FROM coalesce((SELECT s.setting FROM pg_settings s WHERE s.name = 'cron.timezone'), 'GMT') z (name)
+      FROM coalesce(bench_internal.cron_timezone(), 'GMT') z (name)
 $$;
 
 CREATE VIEW bench.schedules WITH (security_invoker = true) AS

@@ -81,7 +81,7 @@ BEGIN ATOMIC
                r.started_at, r.imported_start, r.run_id,
                ARRAY(SELECT v.of_arm / nullif(v.of_baseline, 0)
                        FROM unnest(r.of_figures, b.of_figures) WITH ORDINALITY v (of_arm, of_baseline, place) ORDER BY v.place),
-               CASE WHEN r.disturbances = '{}' THEN b.disturbances ELSE r.disturbances END, r.is_baseline
+               CASE WHEN r.disturbances = '{}' THEN b.disturbances ELSE r.disturbances END, r.is_baseline OR b.is_baseline
           FROM single r JOIN sets s USING (set_id)
           JOIN single b ON b.set_id = r.set_id AND b.arm = s.baseline AND b.round = r.round
          WHERE s.kind = 'compare' AND r.round > 0 AND r.arm <> s.baseline

@@ -39,6 +39,8 @@ pub struct RunData {
     pub budget: Vec<Part>,
     /// Folded stacks and how often each was sampled.
     pub stacks: Vec<(String, u64)>,
+    /// Number of different stacks, which may be more.
+    pub stack_count: Option<i64>,
 }
 
 /// Text in place of a chart without data.
@@ -486,7 +488,12 @@ impl RunChart {
                     format!(
                         "{} samples of {} different stacks.",
                         thousands(&samples.to_string()),
-                        data.stacks.len()
+                        thousands(
+                            &data
+                                .stack_count
+                                .unwrap_or(data.stacks.len() as i64)
+                                .to_string()
+                        )
                     )
                 })
             }

@@ -21,6 +21,15 @@ pub struct Seen {
     pub query_id: Option<i64>,
 }
 
+/// A session when it was sampled.
+struct Sampled {
+    wait: WaitNo,
+    /// In which execution of a command its client was.
+    execution: u64,
+    /// Whether that was in the current interval.
+    in_interval: bool,
+}
+
 /// The samples of the current interval.
 pub struct Samples {
     /// Names of waits.
@@ -33,8 +42,8 @@ pub struct Samples {
     rest: Counts<WaitNo>,
     /// Process IDs of the sessions that waited for a lock in the last round.
     blocked: Vec<i32>,
-    /// Wait of each session in the last round, and in which execution of a command it was.
-    before: HashMap<i32, (WaitNo, u64)>,
+    /// Each session when it was sampled last, by its process ID.
+    before: HashMap<i32, Sampled>,
 }
 
 impl Samples {
@@ -57,7 +66,7 @@ impl Samples {
 
     /// Wait of a session in the last round that saw it.
     pub fn last_wait(&self, pid: i32) -> Option<WaitNo> {
-        self.before.get(&pid).map(|(wait, _)| *wait)
+        self.before.get(&pid).map(|before| before.wait)
     }
 
     /// Begins another round.
@@ -68,8 +77,14 @@ impl Samples {
 
     /// Counts a session, whose client is at that execution of a command.
     pub fn count(&mut self, pid: i32, seen: Seen, execution: u64) {
-        let now = (seen.wait, execution);
-        let lasts = self.before.insert(pid, now) == Some(now) && seen.wait != NOT_WAITING;
+        let now = Sampled {
+            wait: seen.wait,
+            execution,
+            in_interval: true,
+        };
+        let before = self.before.insert(pid, now);
+        let is_same = |before: &Sampled| (before.wait, before.execution) == (seen.wait, execution);
+        let lasts = before.as_ref().is_some_and(is_same) && seen.wait != NOT_WAITING;
         if self.names.is_lock(seen.wait) {
             self.blocked.push(pid);
         }
@@ -81,6 +96,9 @@ impl Samples {
     /// The rows of an interval that ends now, the most frequent first.
     pub fn end_interval(&mut self, segment: &Segment, period: Period) -> Vec<RunWait> {
         let rounds = std::mem::take(&mut self.rounds) as i32;
+        // With connections of single transactions there are ever new process IDs.
+        self.before
+            .retain(|_, before| std::mem::take(&mut before.in_interval));
         let rest = self.rest.drain().map(|(wait, count)| {
             let without_statement = Seen {
                 wait,
@@ -92,7 +110,8 @@ impl Samples {
         let mut sums: Vec<u32> = vec![0; names::MAX_NAMES];
         let mut rows: HashMap<Seen, RunWait> = HashMap::new();
         for ((seen, lasts), count) in self.counts.drain().chain(rest) {
-            sums[seen.wait as usize] += count;
+            sums[seen.wait as usize] = sums[seen.wait as usize].saturating_add(count);
+            let samples = i32::try_from(count).unwrap_or(i32::MAX);
             let (class, event) = self.names.get(seen.wait);
             let row = rows.entry(seen).or_insert_with(|| RunWait {
                 run_id: period.run_id,
@@ -106,8 +125,8 @@ impl Samples {
                 rounds,
                 lasting: 0,
             });
-            row.samples += count as i32;
-            row.lasting += if lasts { count as i32 } else { 0 };
+            row.samples = row.samples.saturating_add(samples);
+            row.lasting = row.lasting.saturating_add(if lasts { samples } else { 0 });
         }
         let mut rows: Vec<RunWait> = rows.into_values().collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.samples));

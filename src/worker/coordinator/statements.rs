@@ -167,9 +167,13 @@ pub extern "C-unwind" fn pg_selfbench_statements_main(argument: pg_sys::Datum) {
 fn execute(segment: &'static Segment, of: &Statements) -> Result<Vec<String>> {
     let header = segment.header();
     let option = of.purpose.option();
-    if of.purpose == Purpose::LateTeardown && !store::lock_teardown(of.run_id)? {
-        return Err(Error::TeardownInProgress { run_id: of.run_id });
-    }
+    // Again before each statement: one such as DISCARD ALL releases the lock.
+    let require_lock =
+        || match of.purpose == Purpose::LateTeardown && !store::lock_teardown(of.run_id)? {
+            true => Err(Error::TeardownInProgress { run_id: of.run_id }),
+            false => Ok(()),
+        };
+    require_lock()?;
     let mut database = Database::open(of.target.as_ref())?;
     if let Database::There(remote) = &database {
         let pid = remote.connection().backend_pid();
@@ -194,6 +198,7 @@ fn execute(segment: &'static Segment, of: &Statements) -> Result<Vec<String>> {
                 by: "on request".into(),
             });
         }
+        require_lock()?;
         current.replace(Some(statement.clone()));
         let executed = catch(|| database.execute_limited(&statement)).and_then(|()| match database
             .is_in_transaction()

@@ -133,6 +133,7 @@ pub(super) fn answer(courses: &[Course]) -> String {
         .iter()
         .map(|found| found.course.run_id)
         .collect();
+    slower.sort_unstable();
     slower.dedup();
     match (slower.len(), judged) {
         (_, 0) => "None has enough runs to tell whether it got slower.".into(),
