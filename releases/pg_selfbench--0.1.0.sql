@@ -2039,9 +2039,10 @@ BEGIN
                         THEN format('ALTER TABLE %s.%I ADD CONSTRAINT %I %s', new_schema, found.relname, n.conname,
                                     CASE n.contype WHEN 'x' THEN pg_get_constraintdef(n.oid)
                                                    -- The server leaves storage parameters out.
-                                                   ELSE regexp_replace(pg_get_constraintdef(n.oid), '( DEFERRABLE( INITIALLY DEFERRED)?)?$',
-                                                            coalesce(' WITH (' || bench_internal.options_clause(i.reloptions) || ')', '')
-                                                            || '\1') END)
+                                                   ELSE concat(regexp_replace(pg_get_constraintdef(n.oid), ' DEFERRABLE( INITIALLY DEFERRED)?$', ''),
+                                                               ' WITH (' || bench_internal.options_clause(i.reloptions) || ')',
+                                                               substring(pg_get_constraintdef(n.oid)
+                                                                         FROM '( DEFERRABLE( INITIALLY DEFERRED)?)$')) END)
                         -- The server writes the names of the index and of its table in front.
                         ELSE format('CREATE %sINDEX %I ON %s.%I', is_unique, i.relname, new_schema, found.relname)
                              || substr(pg_get_indexdef(i.oid), 1 + length(
@@ -3111,7 +3112,8 @@ BEGIN
                                WHEN c.type = 'timestamp with time zone'
                                THEN format('WHEN NOT isfinite(%I) THEN %L', c.name, c.name || ' is not finite')
                                ELSE format('WHEN %1$I < 0 THEN %2$L WHEN %1$I > %3$s THEN %4$L', c.name, c.name || ' is negative',
-                                           max_number, c.name || ' is out of range') END, ' ')
+                                           CASE c.name WHEN 'transactions_per_client' THEN 9223372036854775807 ELSE max_number END,
+                                           c.name || ' is out of range') END, ' ')
           INTO checks
           FROM bench_internal.columns_of_runs(part.relation) c
          WHERE c.type IN ('bytea', 'double precision', 'timestamp with time zone', 'smallint', 'integer', 'bigint')

@@ -9,13 +9,14 @@ for program in cargo jq; do
     command -v $program >/dev/null || die "$program is needed"
 done
 
-# holders DIRECTORY...   of the notices in license files there; the license's own text also has lines that begin like one
+# holders NAME DIRECTORY...   of the notices in files of that name there; a license's own text also has lines that begin
+# like one
 holders() {
-    find "$@" -maxdepth 1 -type f \( -iname 'license*' -o -iname 'copying*' -o -iname 'copyright*' \) -exec cat {} + |
+    find "${@:2}" -maxdepth 1 -type f -iname "$1*" -exec cat {} + |
         sed -nE 's/^[ \t]*((\(c\) |© ?)?copyright( \(c\)| ©)?|©) *(\(c\) *)?//Ip' |
         sed -E 's/[ \t\r]+$//' |
         grep -E '[[:alpha:]]{3}' |
-        grep -viE '^(notice|licen[sc]e|owner|holder|protection|statement|and|law|interest|s in )|yyyy|\[year|name of' |
+        grep -viE '^(notice|licen[sc]e|owner|holder|protection|statement|and|law|interest|assignment|s in |year )|yyyy|\[year|name of' |
         LC_ALL=C sort -u || true
 }
 
@@ -29,7 +30,10 @@ cargo metadata --quiet --locked --format-version 1 | jq -r '
     | join("\u001e")' |
     while IFS=$'\x1e' read -r name license authors directories; do
         IFS=$'\x1f' read -ra directories <<<"$directories"
-        found=$(holders "${directories[@]}")
+        found=
+        for file in license copying copyright; do
+            found=${found:-$(holders $file "${directories[@]}")}
+        done
         found=${found:-${authors//$'\x1f'/$'\n'}}
         found=${found:-authors of $name}
         printf 'Files: vendor/%s*/*\nCopyright: %s\nLicense: %s\n\n' "$name" "${found//$'\n'/$'\n '}" "$license"

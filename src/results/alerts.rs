@@ -191,7 +191,7 @@ pub fn set_baseline(run_id: i64, is_baseline: bool) -> Result<()> {
                                 WHEN r.aborted_clients > 0 THEN 'Clients of it were aborted.'
                                 WHEN r.label IS NULL THEN 'It has no label.'
                                 WHEN r.series IS NULL THEN 'It is in no series.'
-                                WHEN r.round = 0 THEN 'It warms up a set.'
+                                WHEN r.round = 0 AND s.kind IN ('compare', 'sweep') THEN 'It warms up a set.'
                                 WHEN s.state <> 'finished' THEN format('The state of its set is \"%s\".', s.state) END
                       FROM bench.runs r LEFT JOIN bench.sets s USING (set_id)
                      WHERE r.run_id = $1 AND ($2 OR r.owner = $3) FOR UPDATE OF r";

@@ -203,8 +203,7 @@ pub fn release(job: &Job) -> Result<()> {
 /// skipped while another process runs the job.
 pub fn fail(job: &Job, message: &str) -> Result<(Row, bool)> {
     let owner = session::role().to_u32();
-    let transaction = InTransaction::current()?;
-    let failed = Object::Job(job.job_id).lock(transaction, Until::TransactionEnd, false)?;
+    let failed = Object::Job(job.job_id).holders(InTransaction::current()?)? == 0;
     let row = as_owner(|| match failed {
         true => insert(job, owner, State::Failed, Some(message)),
         false => skip(job, owner),

@@ -10,6 +10,7 @@ use super::load::{SHORT, load_stalls, time_budget};
 use super::waits::{HAS_THE_TURN, MOMENTS, SeenWaits};
 use crate::error::Result;
 use crate::query;
+use crate::security::with_pinned_settings;
 use latency::{heat, latencies};
 use selfbench_chart::run::{RunChart, RunData, RunFigure, Source, point};
 use selfbench_chart::{Bar, Part, Point, Series, Span, SpanKind, TimeAxis};
@@ -127,10 +128,9 @@ pub fn load(
             ),
             run_id,
         )?;
-        data.stack_count = query::first_value::<i64>(
-            "SELECT count(*) FROM bench.run_stacks WHERE run_id = $1",
-            &[run_id.into()],
-        )?;
+        let count = "SELECT count(*) FROM bench.run_stacks WHERE run_id = $1";
+        data.stack_count =
+            with_pinned_settings(|| query::first_value::<i64>(count, &[run_id.into()]))?;
     }
     Ok(data)
 }
@@ -236,7 +236,7 @@ fn moments(
         &format!(
             "WITH w AS MATERIALIZED (
                  SELECT greatest(max(interval_no) / {MOMENTS} + 1,
-                                 least(ceil({least_s} / nullif(max(mean), 0) - 0.05), 1e9)::int4) AS intervals,
+                                 CASE WHEN max(mean) > 0 THEN least(ceil({least_s} / max(mean) - 0.05), 1e9) END::int4) AS intervals,
                         max(mean) >= 0.95 * {least_s} AS are_long,
                         max(interval_no) FILTER (WHERE seconds >= {SHORT} * mean) AS last
                    FROM (SELECT interval_no, seconds, avg(seconds) OVER () AS mean

@@ -279,9 +279,10 @@ BEGIN
                         THEN format('ALTER TABLE %s.%I ADD CONSTRAINT %I %s', new_schema, found.relname, n.conname,
                                     CASE n.contype WHEN 'x' THEN pg_get_constraintdef(n.oid)
                                                    -- The server leaves storage parameters out.
-                                                   ELSE regexp_replace(pg_get_constraintdef(n.oid), '( DEFERRABLE( INITIALLY DEFERRED)?)?$',
-                                                            coalesce(' WITH (' || bench_internal.options_clause(i.reloptions) || ')', '')
-                                                            || '\1') END)
+                                                   ELSE concat(regexp_replace(pg_get_constraintdef(n.oid), ' DEFERRABLE( INITIALLY DEFERRED)?$', ''),
+                                                               ' WITH (' || bench_internal.options_clause(i.reloptions) || ')',
+                                                               substring(pg_get_constraintdef(n.oid)
+                                                                         FROM '( DEFERRABLE( INITIALLY DEFERRED)?)$')) END)
                         -- The server writes the names of the index and of its table in front.
                         ELSE format('CREATE %sINDEX %I ON %s.%I', is_unique, i.relname, new_schema, found.relname)
                              || substr(pg_get_indexdef(i.oid), 1 + length(

@@ -98,7 +98,10 @@ impl ServerIntervals {
         Ok(ServerIntervals {
             query,
             counts_clients: spec.run.mode == Mode::Spi,
-            own: OwnPids::default(),
+            own: OwnPids {
+                before: Vec::new(),
+                reconnect: spec.run.reconnect,
+            },
             last: None,
             ended: None,
             asked: None,
@@ -228,13 +231,17 @@ fn add_processes(used: &Used, counts: &mut ServerCounts) {
 }
 
 /// The processes of a run on the server that its clients' statements run on, as of the last reading.
-#[derive(Default)]
-struct OwnPids(Vec<i32>);
+struct OwnPids {
+    before: Vec<i32>,
+    /// Whether each transaction has a process of its own.
+    reconnect: bool,
+}
 
 impl OwnPids {
     /// The backends of the run's clients and, if the server is this one, its coordinator, workers and
     /// caller: another server may have processes of the same numbers. With those of the last reading: a
-    /// process that exits leaves the segment before it leaves the list of the server's sessions.
+    /// process that exits leaves the segment before it leaves the list of the server's sessions. With 0 if each
+    /// transaction has a process of its own: there are ones that are not among them yet.
     fn now(&mut self, segment: &Segment, is_here: bool) -> Vec<i32> {
         let clients = 0..segment.layout().clients;
         let mut pids: Vec<i32> = clients
@@ -245,8 +252,9 @@ impl OwnPids {
             pids.extend(segment.workers().map(|worker| worker.process.pid()));
         }
         pids.retain(|pid| *pid != 0);
-        let before = std::mem::replace(&mut self.0, pids.clone());
+        let before = std::mem::replace(&mut self.before, pids.clone());
         pids.extend(before);
+        pids.extend(self.reconnect.then_some(0));
         pids
     }
 }

@@ -5,8 +5,9 @@ SELECT count(*) FILTER (
                                       'pg_selfbench coordinator')
              AND pid <> pg_backend_pid()
              AND pid NOT IN (SELECT unnest(:pids))
-             -- Behind a pooler, clients know other process IDs than the server.
-             AND (EXISTS (SELECT FROM pg_stat_get_activity(NULL) o
+             -- Behind a pooler, clients know other process IDs than the server; connections of single transactions,
+             -- which 0 stands for, have ever new ones.
+             AND (0 <> ALL (:pids) AND EXISTS (SELECT FROM pg_stat_get_activity(NULL) o
                            WHERE o.pid IN (SELECT unnest(:pids)) AND o.backend_type = a.backend_type
                              AND o.application_name = a.application_name)
                   OR NOT EXISTS (SELECT FROM pg_stat_get_activity(pg_backend_pid()) own

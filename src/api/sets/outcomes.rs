@@ -1,6 +1,6 @@
 //! Outcomes of the runs of a set: those that were made, and why others could not be.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, message};
 use crate::results::load;
 use crate::results::sets::StoredSet;
 use selfbench_model::RunRecord;
@@ -38,6 +38,11 @@ impl Outcomes {
                 .collect();
         }
         Ok(outcomes)
+    }
+
+    /// Tells the caller the errors of runs that it has not been told.
+    pub fn tell(&mut self) {
+        self.untold.drain(..).for_each(|line| message::notice(line));
     }
 
     /// Adds a run, which has its place in the set.

@@ -8,7 +8,7 @@ use crate::api::run::conclude;
 use crate::api::warnings;
 use crate::backend::limits::Asked;
 use crate::check::{self, Seed, list};
-use crate::error::{Report, Result, message};
+use crate::error::{Report, Result};
 use crate::options::Stored;
 use crate::results::sets::StoredSet;
 use crate::run::{Mode, ReadSets, RunOptions, RunSpec, Vacuum};
@@ -252,10 +252,7 @@ impl Series {
                 }
             }
             if !set.is_empty() {
-                outcomes
-                    .untold
-                    .drain(..)
-                    .for_each(|line| message::notice(line));
+                outcomes.tell();
             }
         }
     }

@@ -274,6 +274,8 @@ impl Sweep {
         mut outcomes: Outcomes,
     ) -> Result<SetResult<Vec<Row>>> {
         for runs in self.left(&outcomes) {
+            // Loading may take long, or fail.
+            outcomes.tell();
             let mut loaded = Vec::new();
             for planned in &runs {
                 let arm = &self.series.arms[planned.arm];

@@ -103,10 +103,13 @@ impl WorkloadOptions {
             usual.draw(&manifest.load_constants, seed)?;
             Ok(usual)
         });
-        let usual = usual.map_err(|error| refused(&family, &error))?;
         let rows =
             |queries: &[RowQuery]| queries.iter().map(|query| query.rows as f64).sum::<f64>();
-        let share = rows(&queries) / rows(&self::queries(&family, &usual)?).max(1.0);
+        // Variables may be given because their defaults are not valid at this scale.
+        let usual = usual
+            .ok()
+            .and_then(|usual| self::queries(&family, &usual).ok());
+        let share = usual.map_or(1.0, |usual| rows(&queries) / rows(&usual).max(1.0));
         let (table_bytes, index_bytes) = bytes(manifest, scale, share);
         Ok(WorkloadSpec {
             identity: Identity::current(),

@@ -46,8 +46,10 @@ sql("UPDATE bench.runs SET created_at = created_at - interval '100 days' WHERE r
 
 sql("UPDATE bench.run_server_intervals SET checkpoint_begun = (interval_no = 0) WHERE run_id = $runs[0]");
 # Numbers whose sums are too large, and holders of locks in several intervals.
-sql("INSERT INTO bench.run_waits (run_id, interval_no, class, event, samples, rounds) SELECT $young, n, 'Client', 'ClientRead', 2000000000, 2000000000 FROM generate_series(0, 1) n");
-sql("INSERT INTO bench.run_blockers (run_id, interval_no, locktype, blocker, samples, rounds) SELECT $runs[0], n, 'tuple', 'own client', 3, 5 FROM generate_series(1, 2) n");
+my $large = sql("SELECT min(run_id) FROM bench.runs WHERE label = 'year'");
+sql("INSERT INTO bench.run_waits (run_id, interval_no, class, event, samples, rounds) SELECT $large, n, 'Client', 'ClientRead', 2000000000, 2000000000 FROM generate_series(0, 1) n");
+sql("INSERT INTO bench.run_blockers (run_id, interval_no, locktype, blocker, samples, rounds) SELECT $large, n, 'tuple', 'own client', 3, 5 FROM generate_series(1, 2) n");
+sql("INSERT INTO bench.run_server_intervals (run_id, interval_no, begins_s, seconds, wal_bytes) SELECT $large, n, n, 1, 9223372036854775807 FROM generate_series(0, 1) n");
 # What stays: the trends, and what bench.changes compares.
 my $list = join ',', @runs;
 my @figures = qw(tps latency_avg_ms latency_p99_ms cpu_us_per_transaction wal_bytes_per_transaction);
@@ -107,6 +109,9 @@ sql('INSERT INTO bench.sets (set_id, kind, owner, database_name, options, seed, 
 	SELECT 9990 + n, kind, owner, database_name, options, seed, $$failed$$, now() - n * interval $$60 days$$ FROM generate_series(1, 2) n,
 	(SELECT * FROM bench.sets LIMIT 1) s');
 sql("CALL bench.prune('90 days')");
+is(sql("SELECT samples, rounds FROM bench.run_waits WHERE run_id = $large"), '2147483647|2147483647', 'sums that are too large');
+is(sql("SELECT wal_bytes, blocks_read FROM bench.run_server_intervals WHERE run_id = $large"), '9223372036854775807|', 'of server intervals, and none');
+is(sql("SELECT interval_no, samples, rounds FROM bench.run_blockers WHERE run_id = $large"), '0|6|10', 'blockers are summed up');
 is(sql('SELECT string_agg(set_id::text, $$,$$) FROM bench.sets WHERE set_id > 9990'), '9991', 'old sets without runs are deleted');
 sql('DELETE FROM bench.sets WHERE set_id > 9990');
 is(sql('SELECT max(thinned_at) FROM bench.runs'), $last, 'again, there is nothing to do');
