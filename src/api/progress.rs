@@ -57,7 +57,7 @@ pub(super) struct Ticker {
     /// Time up to which lines have told what happened: that of the last one, which may have come late, or the end of
     /// the warm-up.
     told_ns: u64,
-    /// What they have told.
+    /// Figures that they have told.
     tally: Tally,
     /// The vacuum before the run, until it has been announced.
     vacuum: Option<Vacuum>,
