@@ -1,5 +1,6 @@
 //! The statements that repeat a run or a set, for their reports.
 
+use super::json::query_json;
 use super::load::load_figures;
 use super::sets;
 use crate::error::Result;
@@ -58,15 +59,8 @@ pub fn statements(record: &RunRecord, evidence: &Evidence) -> Result<String> {
             arguments.push(format!("{} => {}", option.name, literal(&value)));
         }
     }
-    let of_session = settings_from(evidence, "session").filter(|setting| is_shown(setting));
-    let mut lines: Vec<String> = of_session
-        .map(|setting| {
-            let name = setting.name.replace('"', "\"\"");
-            format!("SET \"{name}\" = {};", literal_to_copy(&setting.value))
-        })
-        .collect();
-    lines.push(call(function, &arguments));
-    Ok(lines.join("\n"))
+    let of_session = settings_from(evidence, "session");
+    Ok(in_session(of_session, call(function, &arguments)))
 }
 
 /// Whether an option of which a workload may have a default has the value that it has without one.
@@ -78,8 +72,8 @@ fn is_implied(option: &str, value: &Value) -> bool {
     }
 }
 
-/// The statement that repeats a set: with the options that all of its runs have in common, and with what
-/// they differ in.
+/// The statements that repeat a set: settings of the session, then the call with the options that all of
+/// its runs have in common, and with what they differ in.
 pub fn of_set(set_id: i64) -> Result<String> {
     let set = sets::load(set_id)?;
     let document = set.options.as_object().cloned().unwrap_or_default();
@@ -90,13 +84,18 @@ pub fn of_set(set_id: i64) -> Result<String> {
         SetKind::Sweep => ("sweep", of_series(&document, false)),
     };
     options.extend([seed]);
-    let defaults = defaults();
+    let mut defaults = defaults();
+    if set.kind == SetKind::FindCapacity {
+        // A search has another default.
+        defaults.remove("warmup");
+    }
     let arguments: Vec<String> = options
         .iter()
         .filter(|(name, value)| !is_default(&defaults, name, value))
         .map(|(name, value)| format!("{name} => {}", literal(value)))
         .collect();
-    Ok(call(function, &arguments))
+    let of_session = settings_of_set(set_id)?;
+    Ok(in_session(of_session.iter(), call(function, &arguments)))
 }
 
 /// The arguments of a series whose row has this document: of a comparison its arms, of a sweep the grid
@@ -159,6 +158,38 @@ fn is_default(defaults: &Map<String, Value>, name: &str, value: &Value) -> bool 
 fn settings_from<'e>(evidence: &'e Evidence, source: &str) -> impl Iterator<Item = &'e Setting> {
     let settings = evidence.settings.iter();
     settings.filter(move |setting| setting.source == source)
+}
+
+/// The settings that the caller of a set has `SET`, as its first run with each has them.
+fn settings_of_set(set_id: i64) -> Result<Vec<Setting>> {
+    let settings = query_json::<(String, String, String)>(
+        "SELECT DISTINCT ON (s.name COLLATE \"C\") jsonb_build_array(s.name, s.setting, s.source)::text
+           FROM bench.runs r JOIN bench.run_settings s USING (run_id)
+          WHERE r.set_id = $1 AND s.source = 'session' AND s.setting IS NOT NULL
+          ORDER BY s.name COLLATE \"C\", r.run_id",
+        set_id,
+    )?;
+    let setting = |(name, value, source)| Setting {
+        name,
+        value,
+        source,
+    };
+    Ok(settings.into_iter().map(setting).collect())
+}
+
+/// The call after statements that set these settings. `SET` would take the text of a list for a single
+/// name.
+fn in_session<'s>(settings: impl Iterator<Item = &'s Setting>, call: String) -> String {
+    let mut lines: Vec<String> = settings
+        .filter(|setting| is_shown(setting))
+        .map(|setting| {
+            let (name, value) = (&setting.name, &setting.value);
+            let (name, value) = (literal_to_copy(name), literal_to_copy(value));
+            format!("SELECT pg_catalog.set_config({name}, {value}, false);")
+        })
+        .collect();
+    lines.push(call);
+    lines.join("\n")
 }
 
 fn call(function: &str, arguments: &[String]) -> String {

@@ -3,6 +3,7 @@
 use crate::backend::interrupts::check_for_interrupts;
 use selfbench_model::{Figures, RunScript};
 use selfbench_script::builtin;
+use selfbench_script::names::as_item;
 use selfbench_script::{Action, Command, Protocol, ScriptError, Workload, WorkloadBuilder};
 use serde::{Deserialize, Serialize};
 
@@ -42,11 +43,12 @@ impl ScriptSpec {
         self.workload.as_ref().and_then(|mix| mix.limit_ms)
     }
 
-    /// Its name, with the weight if that is not 1.
+    /// Its name as option `scripts` lists it, with the weight if that is not 1.
     pub fn weighted_name(&self) -> String {
+        let name = as_item(&self.name);
         match self.weight {
-            1 => self.name.clone(),
-            weight => format!("{}@{weight}", self.name),
+            1 => name,
+            weight => format!("{name}@{weight}"),
         }
     }
 

@@ -116,6 +116,14 @@ pub fn parse_list(text: &str) -> Result<Vec<Item<'_>>, NameError> {
     }
 }
 
+/// A name as an item of a list, without a weight: in quotes if it has another meaning there without them.
+pub fn as_item(name: &str) -> String {
+    match parse_list(name).as_deref() {
+        Ok([item]) if item.text == name && !name.starts_with('{') => name.to_owned(),
+        _ => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}
+
 fn item(text: &str) -> Result<Item<'_>, NameError> {
     let at = last(text, '@')?;
     let (_, weight) = parse_weight(&text[at.unwrap_or(text.len())..])?;

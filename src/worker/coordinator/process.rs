@@ -185,7 +185,12 @@ fn perform(
                 false => store::begin(&run)?,
             }
             stored = true;
-            store::settings(run.run_id, settings.as_deref(), &spec.client_settings)?;
+            store::settings(
+                run.run_id,
+                settings.as_deref(),
+                &spec.settings,
+                &spec.client_settings,
+            )?;
         }
         vacuum(segment, spec, &mut database, &mut run.errors)?;
         checkpoint::request(segment, spec, &mut database)?;

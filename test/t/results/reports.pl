@@ -472,6 +472,50 @@ is( $node->safe_psql(
 	't|t|t', 'a run of statements is repeated with them')
   or diag($statement);
 
+# What is repeated has the settings of the session, those that are lists of names as well, and files of any name.
+my $file = PostgreSQL::Test::Utils::tempdir . '/a, b@2.sql';
+append_to_file($file, "INSERT INTO told SELECT current_setting('my.text');\n");
+$node->safe_psql('postgres', q{CREATE SCHEMA "a, ""b"""; CREATE TABLE "a, ""b""".told (text text)});
+my $lists = q{SET search_path = "a, ""b""", public; SET temp_tablespaces = pg_default, pg_default; SET work_mem = '5MB'; SET my.text = E'it''s \\\\ "it"';};
+my $as_set = q{my.text=it's \ "it", search_path="a, ""b""", public, temp_tablespaces=pg_default, pg_default};
+my $session_of = q{SELECT string_agg(concat_ws('=', name, setting), ', ' ORDER BY name COLLATE "C") FROM bench.run_settings s
+	WHERE s.run_id = r.run_id AND source = 'session' AND name IN ('my.text', 'search_path', 'temp_tablespaces', 'work_mem')};
+my $statements = qr/^((?:SELECT pg_catalog\.set_config\(.*\);\n)*SELECT \* FROM bench\.(?:run|compare|find_capacity)\(.*\);)$/m;
+foreach my $case (
+	[ 'lists, spi', $lists, qq{'"$file"\@3, select-only', mode => 'spi'}, qq(\{"\\"$file\\"\@3",select-only}|$as_set, work_mem=5MB) ],
+	[ 'lists, libpq', $lists, qq{'"$file"', mode => 'libpq'}, qq(\{"\\"$file\\""}|$as_set, work_mem=5MB) ],
+	[ 'empty lists', q{SET search_path = ''; SET temp_tablespaces = '';}, q{sql => 'SELECT 1'}, '{sql}|search_path="", temp_tablespaces=""' ])
+{
+	my ($name, $session, $arguments, $expected) = @$case;
+	my $stored = "SELECT state, aborted_clients, transactions, scripts, ($session_of) FROM bench.runs r ORDER BY run_id DESC LIMIT 1";
+	$node->safe_psql('postgres', "$session SELECT bench.run($arguments, transactions => 10, vacuum => 'none')");
+	is($node->safe_psql('postgres', $stored), "finished|0|10|$expected", "$name: what a run stores");
+	my $run_id = last_run();
+	my ($again) = report($run_id, 'markdown') =~ $statements;
+	$node->safe_psql('postgres', $again);
+	is($node->safe_psql('postgres', $stored), "finished|0|10|$expected", "$name: and the one that repeats it") or diag($again);
+	is(last_run(), $run_id + 1, "$name: which is another one");
+}
+my $of_sessions = $node->safe_psql(
+	'postgres', $lists . q{
+	SELECT DISTINCT set_id FROM bench.compare('[{"name": "a"}, {"name": "b", "settings": {"work_mem": "6MB"}}]', repeats => 1,
+		transactions => 10, sql => 'INSERT INTO told SELECT current_setting(''my.text'')')});
+my ($again) = $node->safe_psql('postgres', "SELECT bench.report(set_ids => '{$of_sessions}', format => 'markdown')") =~ $statements;
+$node->safe_psql('postgres', $again);
+is( $node->safe_psql('postgres', "SELECT count(DISTINCT set_id), arm, sum(aborted_clients), ($session_of) FROM bench.runs r WHERE set_id >= $of_sessions GROUP BY 2, 4 ORDER BY 2"),
+	"2|a|0|$as_set, work_mem=5MB\n2|b|0|$as_set", 'a set is repeated with the settings of its session')
+  or diag($again);
+
+# The warm-up of a search has a default of its own.
+my $search = $node->safe_psql('postgres',
+	q{SELECT set_id FROM bench.find_capacity(1000, 90, 1, scripts => 'select-only', clients => 2, duration => '100 ms', warmup => 0, seed => '11')});
+($again) = $node->safe_psql('postgres', "SELECT bench.report(set_ids => '{$search}', format => 'markdown')") =~ $statements;
+$node->safe_psql('postgres', $again);
+is( $node->safe_psql('postgres', "SELECT a.options = b.options, a.seed = b.seed, b.options ->> 'warmup' FROM bench.sets a, bench.sets b"
+		  . " WHERE a.set_id = $search AND b.set_id = (SELECT max(set_id) FROM bench.sets WHERE kind = 'find_capacity' AND set_id > $search)"),
+	't|t|00:00:00', 'a search without warm-up is one again')
+  or diag($again);
+
 is( $node->safe_psql(
 		'postgres', qq{
 		SELECT d ->> 'format', jsonb_array_length(d -> 'sets'), jsonb_array_length(d #> '{sets,0,arms}'),

@@ -1,6 +1,6 @@
 //! Lists of script names.
 
-use selfbench_script::names::{Identifier, NameError, ScriptName, parse_list};
+use selfbench_script::names::{Identifier, NameError, ScriptName, as_item, parse_list};
 
 fn plain(name: &str) -> ScriptName {
     ScriptName {
@@ -100,6 +100,31 @@ fn what_was_written_is_kept() {
         ["a", "\"B.c\".d"],
         "without weights"
     );
+}
+
+#[test]
+fn a_name_is_quoted_as_an_item_if_it_must_be() {
+    for name in [
+        "select-only",
+        "two words",
+        "ycsb-a:read",
+        "ann.\"a, b\"",
+        "/tmp/a.sql",
+    ] {
+        assert_eq!(as_item(name), name);
+    }
+    assert_eq!(as_item("/tmp/a, b.sql"), "\"/tmp/a, b.sql\"");
+    for path in [
+        "/tmp/a@2.sql",
+        "/tmp/a@2",
+        "/tmp/say \"a, b\"",
+        "/tmp/\"",
+        " /a ",
+        "{a/b}",
+    ] {
+        let two = format!("{}@2, {}", as_item(path), as_item(path));
+        assert_eq!(list(&two), Ok(vec![(plain(path), 2), (plain(path), 1)]));
+    }
 }
 
 #[test]
