@@ -95,6 +95,22 @@ pub unsafe fn has_new_file(relation: pg_sys::Relation) -> bool {
     relation.rd_createSubid != never || emptied != never
 }
 
+/// Whether this process has a lock in that mode.
+///
+/// # Safety
+/// In a transaction.
+pub unsafe fn lock_held_by_me(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        pg_sys::LockHeldByMe(
+            tag,
+            mode,
+            #[cfg(any(feature = "pg17", feature = "pg18"))]
+            false,
+        )
+    }
+}
+
 /// Releases the replication slot that this process uses, and drops its temporary ones, as the server
 /// does after an error.
 ///

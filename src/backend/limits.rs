@@ -370,11 +370,15 @@ impl Limits {
     }
 
     /// Counts a run among those of its session user, until this process [leaves](leave) or exits. Two that begin at the
-    /// same time count one after the other.
+    /// same time count one after the other. Does nothing if it still counts: a function of the caller's, such as
+    /// `pg_advisory_unlock_all` in a trigger, can end that.
     pub fn enter(&self, identity: Identity) -> Result<()> {
         let user = pg_sys::Oid::from(identity.session_role);
         transaction(|| {
             let now = InTransaction::current()?;
+            if Object::Run(user).is_locked_here(now)? {
+                return Ok(());
+            }
             Object::Count(user).lock(now, Until::TransactionEnd, true)?;
             if let Some(most) = self.most(Limited::ConcurrentRuns) {
                 let runs = Object::Run(user).holders(now)? + 1;

@@ -35,7 +35,7 @@ pub struct Understood {
     pub returns_found: bool,
     /// Whether it is a utility command.
     pub is_utility: bool,
-    /// Whether it writes a table whose schema is in the text.
+    /// Whether it writes a table whose schema is in the text, or may lock rows of such a table.
     pub writes_qualified: bool,
 }
 
@@ -264,7 +264,8 @@ unsafe fn nodes<T>(list: *mut pg_sys::List) -> Vec<*mut T> {
     unsafe { PgList::<T>::from_pg(list) }.iter_ptr().collect()
 }
 
-/// Whether a parsed statement writes a table whose schema it names.
+/// Whether a parsed statement writes a table whose schema it names, or has such a table in the FROM clause of a SELECT that
+/// locks rows.
 struct WritesQualified(bool);
 
 impl WritesQualified {
@@ -279,6 +280,13 @@ impl WritesQualified {
                     return false;
                 }
                 let table = match (*node).type_ {
+                    T_SelectStmt => {
+                        let select = &*node.cast::<pg_sys::SelectStmt>();
+                        if !select.lockingClause.is_null() {
+                            in_from(select.fromClause.cast(), found);
+                        }
+                        std::ptr::null_mut()
+                    }
                     T_InsertStmt => (*node.cast::<pg_sys::InsertStmt>()).relation,
                     T_UpdateStmt => (*node.cast::<pg_sys::UpdateStmt>()).relation,
                     T_DeleteStmt => (*node.cast::<pg_sys::DeleteStmt>()).relation,
@@ -289,6 +297,20 @@ impl WritesQualified {
                     (*found.cast::<WritesQualified>()).0 = true;
                 }
                 pg_sys::raw_expression_tree_walker(node, Some(visit), found)
+            }
+        }
+        #[pgrx::pg_guard]
+        unsafe extern "C-unwind" fn in_from(node: *mut pg_sys::Node, found: *mut c_void) -> bool {
+            // SAFETY: as in `visit`, or a list of such nodes.
+            unsafe {
+                if node.is_null() {
+                    return false;
+                }
+                if (*node).type_ == T_RangeVar {
+                    let table = &*node.cast::<pg_sys::RangeVar>();
+                    (*found.cast::<WritesQualified>()).0 |= !table.schemaname.is_null();
+                }
+                pg_sys::raw_expression_tree_walker(node, Some(in_from), found)
             }
         }
         // SAFETY: the caller's promise. The server's walker knows no utility commands.

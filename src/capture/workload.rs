@@ -365,7 +365,8 @@ fn excluded(understood: &Understood) -> Option<String> {
     }
     if understood.writes_qualified {
         return Some(
-            "it writes a table whose schema it names, so that it would not write a copy".into(),
+            "it writes a table whose schema it names, or locks its rows, and would not use a copy"
+                .into(),
         );
     }
     if understood.parameters.len() > MAX_PARAMETERS {

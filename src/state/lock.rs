@@ -10,6 +10,7 @@
 use super::catalog::own_table;
 use super::session;
 use super::transaction::InTransaction;
+use crate::compat;
 use crate::error::Result;
 use pgrx::pg_sys;
 
@@ -56,6 +57,13 @@ impl Object {
         // SAFETY: a lock that is not held is a warning.
         unsafe { pg_sys::LockRelease(&tag, self.mode(), true) };
         Ok(())
+    }
+
+    /// Whether this process has locked it.
+    pub fn is_locked_here(self, now: InTransaction) -> Result<bool> {
+        let tag = self.tag(now)?;
+        // SAFETY: looks into the locks of this process.
+        Ok(unsafe { compat::lock_held_by_me(&tag, self.mode()) })
     }
 
     /// Number of processes that have locked it.

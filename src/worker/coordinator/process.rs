@@ -193,6 +193,7 @@ fn perform(
             )?;
         }
         vacuum(segment, spec, &mut database, &mut run.errors)?;
+        limits.enter(spec.identity)?;
         checkpoint::request(segment, spec, &mut database)?;
         if segment.header().stop() != Stop::No {
             return Err(Error::Canceled {

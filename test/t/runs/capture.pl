@@ -346,9 +346,14 @@ is(as('app', 'SELECT (SELECT count(*) FROM bench.captured_statements), (SELECT c
 # Locks of rows are writes; storage parameters of keys are copied; tables may be found without a search_path.
 $sql->("SET ROLE app; CREATE TABLE app.kept (id int, v text, PRIMARY KEY (id) WITH (fillfactor = 50), UNIQUE (v) WITH (fillfactor = 60) DEFERRABLE INITIALLY DEFERRED);
 	INSERT INTO app.kept SELECT i, i FROM generate_series(1, 9) i");
-executed('app', 'SET search_path = \'\'', 'SELECT v FROM app.kept WHERE id = 3 FOR UPDATE');
-is(as('app', "SELECT status FROM bench.capture_workload('mine', period => NULL, search_path => '') WHERE query ~ 'kept'"), 'captured', 'a lock of rows');
+executed('app', 'SELECT v FROM kept WHERE id = 2 FOR UPDATE');
+is(as('app', "SELECT status FROM bench.capture_workload('mine', period => NULL) WHERE query ~ 'kept'"), 'captured', 'a lock of rows');
 like(as('app', "SELECT bench.run('mine', transactions => 10)"), qr/ERROR:  22023: workload "mine" writes/, 'it is a write');
+as('app', "SELECT bench.drop_workload('mine')");
+executed('app', 'SET search_path = \'\'', 'SELECT v FROM app.kept WHERE id = 3 FOR UPDATE', 'SELECT v FROM app.kept WHERE id = 4',
+	'SELECT 1 FROM (SELECT id FROM app.kept k JOIN app.items USING (id) FOR SHARE OF k) k WHERE id = 5');
+is(as('app', "SELECT string_agg(status, ', ' ORDER BY query ~ 'FOR', query ~ 'SHARE') FROM bench.capture_workload('mine', period => NULL, search_path => '') WHERE query ~ 'app.kept'"),
+	'captured, left out, left out', 'locks of rows of tables whose schema is in the text');
 as('app', "SELECT bench.clone_tables('mine', 'kept_copy', '{app.kept}')");
 is(as('app', "SELECT string_agg(pg_get_indexdef(oid), ' ' ORDER BY relname) ~ 'fillfactor=.50.+fillfactor=.60.', (SELECT condeferred FROM pg_constraint WHERE conrelid = 'kept_copy.kept'::regclass AND contype = 'u')
 	FROM pg_class WHERE relnamespace = 'kept_copy'::regnamespace AND relkind = 'i'"), 't|t', 'its indexes');
