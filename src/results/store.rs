@@ -4,7 +4,6 @@
 //! owner.
 
 use super::insert::{insert, update as update_row};
-use super::json::json;
 use super::load;
 use crate::backend::interrupts::asked_to_end;
 use crate::backend::settings::{ClientSetting, Settings};
@@ -19,7 +18,6 @@ use crate::state::transaction::InTransaction;
 use crate::text::storable;
 use pgrx::prelude::*;
 use selfbench_model::{Observed, PgioSession, Run, RunCheck, RunClient, RunInterval, RunRecord};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// OID of the table in which the run of this process is stored; 0 in other processes.
@@ -93,8 +91,8 @@ pub fn begin(run: &Run) -> Result<()> {
 }
 
 /// Stores the settings under which a run begins: those of the target if it has one, as
-/// [`settings_query`] shows them, else this session's and what its caller has set beside those; those
-/// of its clients instead where they differ.
+/// [`settings_query`] shows them, else this session's and the `search_path` of its caller; those of its
+/// clients instead where they differ.
 pub fn settings(
     run_id: i64,
     of_target: Option<&str>,
@@ -110,12 +108,10 @@ pub fn settings(
                 &[],
             )?,
         };
-        let of_caller: BTreeMap<_, _> = match of_target {
-            Some(_) => BTreeMap::new(),
-            None => of_caller
-                .iter()
-                .map(|(name, value)| (name, value))
-                .collect(),
+        // The query has a search_path of its own.
+        let search_path = match of_target {
+            Some(_) => None,
+            None => of_caller.iter().find(|(name, _)| name == "search_path"),
         };
         as_storer(|| {
             Spi::run_with_args(
@@ -124,18 +120,13 @@ pub fn settings(
                    FROM jsonb_populate_recordset(NULL::bench.run_settings, $2::jsonb) s",
                 &[run_id.into(), settings.into()],
             )?;
-            // The function has a search_path of its own, and no view shows settings that no library has
-            // defined. Both are texts, which are carried as they are shown.
-            Spi::run_with_args(
-                "INSERT INTO bench.run_settings (run_id, name, setting, source)
-                 SELECT $1, s.name, s.setting, 'session'
-                   FROM jsonb_each_text($2::jsonb) s (name, setting)
-                  WHERE s.name = 'search_path'
-                     OR s.name LIKE '%.%' AND s.name NOT IN (SELECT p.name FROM pg_settings p)
-                 ON CONFLICT (run_id, name)
-                 DO UPDATE SET setting = excluded.setting, source = excluded.source",
-                &[run_id.into(), json(&of_caller)?.into()],
-            )?;
+            if let Some((name, value)) = search_path {
+                Spi::run_with_args(
+                    "INSERT INTO bench.run_settings (run_id, name, setting, source)
+                     VALUES ($1, $2, $3, 'session')",
+                    &[run_id.into(), name.as_str().into(), value.as_str().into()],
+                )?;
+            }
             for setting in of_clients {
                 Spi::run_with_args(
                     "INSERT INTO bench.run_settings (run_id, name, setting, source)

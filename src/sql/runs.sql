@@ -90,8 +90,7 @@ CREATE FUNCTION bench_internal.live_figures(
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'live_figures_wrapper';
 
-/* The calling session's settings for bench.run_settings, without secrets and file names. Of what libraries define, it
-   has what the session itself has set. */
+/* The calling session's settings for bench.run_settings, without secrets and file names. */
 CREATE FUNCTION bench_internal.settings_of_run() RETURNS jsonb
 LANGUAGE sql VOLATILE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -109,8 +108,7 @@ AS $$
                AND EXISTS (SELECT FROM pg_settings s
                             WHERE s.name IN ('session_preload_libraries', 'local_preload_libraries')
                               AND s.setting LIKE '%auto_explain%')) s
-     WHERE category <> 'File Locations'
-       AND (category <> 'Customized Options' OR source = 'session' OR name LIKE 'auto_explain.%')
+     WHERE (category NOT IN ('Customized Options', 'File Locations') OR name LIKE 'auto_explain.%')
        AND name NOT IN ('primary_conninfo', 'archive_command', 'archive_cleanup_command',
                         'restore_command', 'recovery_end_command', 'ssl_passphrase_command',
                         'search_path')
