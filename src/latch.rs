@@ -14,7 +14,7 @@ use std::time::Duration;
 pub enum WaitEvent {
     /// The end of the run or of the initialization that it has started.
     Task,
-    /// The start or the end of processes that it has started.
+    /// The start or the end of processes that it has started, or commits of the other processes of a load.
     Workers,
     /// The start barrier of a run.
     StartBarrier,

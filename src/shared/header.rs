@@ -168,6 +168,8 @@ pub struct Header {
     pub starts_taken: AtomicU64,
     /// Parts of the work that processes have taken; of page workers and their loader.
     pub parts_taken: AtomicU64,
+    /// Parts of rows that they have committed.
+    pub parts_committed: AtomicU64,
     /// Time that they spent with primary keys, added up.
     pub keys_ns: AtomicU64,
     /// The backend that waits for the task, if one does.

@@ -26,7 +26,23 @@ SELECT pg_catalog.json_agg(t.typname::pg_catalog.text)
    AND NOT EXISTS (SELECT FROM pg_catalog.pg_type e
                     WHERE e.typarray OPERATOR(pg_catalog.=) t.oid))::pg_catalog.text,
   '[]'), coalesce((
-SELECT pg_catalog.json_agg(p.oid::pg_catalog.regprocedure::pg_catalog.text)
+-- The relations, and everything that depends on them.
+WITH RECURSIVE dependent (classid, objid) AS (
+SELECT 'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid, c.oid
+  FROM pg_catalog.pg_class c
+  JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+ WHERE n.nspname OPERATOR(pg_catalog.=) pg_catalog.current_schema()
+   AND c.relname::pg_catalog.text OPERATOR(pg_catalog.=) ANY ({tables}::pg_catalog.text[])
+UNION
+SELECT d.classid, d.objid
+  FROM dependent o
+  JOIN pg_catalog.pg_depend d
+    ON d.refclassid OPERATOR(pg_catalog.=) o.classid AND d.refobjid OPERATOR(pg_catalog.=) o.objid)
+SELECT pg_catalog.json_agg(pg_catalog.json_build_array(
+           p.oid::pg_catalog.regprocedure::pg_catalog.text,
+           EXISTS (SELECT FROM dependent o
+                    WHERE o.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass::pg_catalog.oid
+                      AND o.objid OPERATOR(pg_catalog.=) p.oid)))
   FROM pg_catalog.pg_proc p
   JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) p.pronamespace
  WHERE n.nspname OPERATOR(pg_catalog.=) pg_catalog.current_schema()

@@ -1,6 +1,6 @@
 //! The options of `bench.initialize` for a workload, checked.
 
-use super::spec::{RowQuery, WORKLOADS, WorkloadSpec};
+use super::spec::{References, RowQuery, WORKLOADS, WorkloadSpec};
 use crate::backend::identity::Identity;
 use crate::backend::settings;
 use crate::backend::statement::{self, Created};
@@ -217,6 +217,7 @@ fn queries(family: &Family, values: &Values) -> Result<Vec<RowQuery>> {
             sql: query.sql.clone(),
             target: String::new(),
             columns: Vec::new(),
+            references: References::Nothing,
             parts,
             rows: parts.saturating_mul(each),
             at_most,

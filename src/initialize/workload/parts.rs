@@ -2,7 +2,7 @@
 
 use super::insert::{Arguments, insert};
 use super::lines::Lines;
-use super::spec::{RowQuery, WorkloadSpec};
+use super::spec::{References, RowQuery, WorkloadSpec};
 use super::tables::{Schema, parsed};
 use crate::backend::identity::Identity;
 use crate::backend::settings::{self, Settings};
@@ -43,6 +43,15 @@ pub struct Parts {
     values: BTreeMap<String, i64>,
     /// WAL compression of all processes.
     pub wal_compression: String,
+}
+
+/// A part of the rows.
+pub struct Part<'p> {
+    query: &'p RowQuery,
+    /// Its number among those of the query.
+    number: i64,
+    /// Number of parts that have to be committed before it begins, all of which come before it.
+    pub after: u64,
 }
 
 impl Parts {
@@ -114,6 +123,32 @@ impl Parts {
         Ok(())
     }
 
+    /// Finds the foreign keys of tables of this server, and of their partitions.
+    pub fn find_references(&mut self) -> Result<()> {
+        for query in &mut self.queries {
+            let to_itself = transaction(|| {
+                query::first_value::<bool>(
+                    "SELECT pg_catalog.bool_or(f.confrelid OPERATOR(pg_catalog.=) ANY (t.relations))
+                       FROM (SELECT ARRAY(SELECT pg_catalog.to_regclass($1)::pg_catalog.oid
+                                          UNION ALL
+                                          SELECT p.relid::pg_catalog.oid
+                                            FROM pg_catalog.pg_partition_tree(pg_catalog.to_regclass($1)) p)
+                            ) t (relations)
+                       JOIN pg_catalog.pg_constraint f
+                         ON f.conrelid OPERATOR(pg_catalog.=) ANY (t.relations)
+                        AND f.contype OPERATOR(pg_catalog.=) 'f'",
+                    &[query.target.as_str().into()],
+                )
+            })?;
+            query.references = match to_itself {
+                None => References::Nothing,
+                Some(false) => References::Others,
+                Some(true) => References::Itself,
+            };
+        }
+        Ok(())
+    }
+
     /// Prepares a new process for making rows.
     pub fn prepare(&self) -> Result<()> {
         transaction(|| {
@@ -122,18 +157,10 @@ impl Parts {
         })
     }
 
-    /// Makes rows until no part is left, with those that `next` gives. `done` gets the number of rows
-    /// again and again.
-    pub fn work(
-        &self,
-        next: impl Fn() -> u64,
-        done: &mut dyn FnMut(u64) -> Result<()>,
-    ) -> Result<()> {
-        while let Some((query, part)) = self.locate(next()) {
-            let done = &mut limited(query, done);
-            transaction(|| insert(query, self.arguments(part), done))?;
-        }
-        Ok(())
+    /// Makes the rows of a part, in a transaction. `done` gets the number of rows again and again.
+    pub fn insert(&self, part: &Part, done: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        let done = &mut limited(part.query, done);
+        transaction(|| insert(part.query, self.arguments(part.number), done))
     }
 
     /// Makes all rows in this process and copies them into the tables of a target, each table's in one
@@ -173,14 +200,30 @@ impl Parts {
         }
     }
 
-    /// The query of a part, and its number among those of the query.
-    fn locate(&self, number: u64) -> Option<(&RowQuery, i64)> {
-        let mut rest = number;
+    /// A part by its number; `None` if there are not that many.
+    ///
+    /// The check of a foreign key needs committed rows. So a part of a table that has one begins after the parts
+    /// of all tables before it, and after the earlier parts of the table itself if the key refers to these. What
+    /// comes later begins after the same parts. So none of it is among the first `after` parts to commit, and
+    /// the number of commits tells that these parts are there.
+    pub fn part(&self, number: u64) -> Option<Part<'_>> {
+        let mut first = 0;
+        let mut after = 0;
         for query in &self.queries {
-            if rest < query.parts {
-                return Some((query, rest as i64));
+            let end = first + query.parts;
+            after = match query.references {
+                References::Nothing => after,
+                References::Others => first,
+                References::Itself => number.min(end),
+            };
+            if number < end {
+                return Some(Part {
+                    query,
+                    number: (number - first) as i64,
+                    after,
+                });
             }
-            rest -= query.parts;
+            first = end;
         }
         None
     }

@@ -65,12 +65,25 @@ pub struct RowQuery {
     pub target: String,
     /// The columns of the table that it fills, once they are known.
     pub columns: Vec<String>,
+    /// Foreign keys of the table, once they are known.
+    pub references: References,
     /// Number of parts.
     pub parts: u64,
     /// Rows of all parts, on average.
     pub rows: u64,
     /// Rows of a part, at most.
     pub at_most: u64,
+}
+
+/// What the foreign keys of a table refer to.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum References {
+    /// Nothing: the table has none.
+    Nothing,
+    /// Other tables.
+    Others,
+    /// The table itself, perhaps also others.
+    Itself,
 }
 
 impl WorkloadSpec {

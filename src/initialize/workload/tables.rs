@@ -30,14 +30,18 @@ type Named = (
     bool,
 );
 
+/// A routine: its name with types of arguments, as SQL writes it, and whether it depends on the relations that
+/// were looked for, such as by a row type or by its parsed body.
+type Routine = (String, bool);
+
 /// The schema of the tables, the first one of `search_path`, and what an initialization replaces in it.
 pub struct Schema {
     /// Its name, quoted for SQL.
     name: String,
     /// Existing tables of the workload.
     pub old: Vec<OldTable>,
-    /// Existing routines of the workload, as SQL names them.
-    routines: Vec<String>,
+    /// Existing routines of the workload.
+    routines: Vec<Routine>,
     /// Families that `bench_workload` has; `None` if there is no such table.
     families: Option<Vec<String>>,
     /// OIDs of the tables that the load has created, and of `bench_workload`, by their names with schema.
@@ -110,7 +114,7 @@ impl Schema {
         }
         self.routines = routines;
         match self.routines.first() {
-            Some(routine) if !replaces => Err(Error::NameTaken {
+            Some((routine, _)) if !replaces => Err(Error::NameTaken {
                 relation: routine.clone(),
                 why: others,
             }),
@@ -128,13 +132,24 @@ impl Schema {
         format!("{}.{}", self.name, quote_identifier(table))
     }
 
-    /// Statements that drop what is replaced.
+    /// Statements that drop what is replaced: routines that depend on tables, tables, and the other routines,
+    /// on which triggers, defaults or indexes of the tables may depend. Each drops all of its kind at once, as
+    /// these may depend on each other. What others have made to depend on them stays, and is an error.
     pub fn drop(&self) -> Vec<String> {
-        let names: Vec<_> = self.old.iter().map(|old| old.name.as_str()).collect();
-        let tables = (!names.is_empty()).then(|| format!("DROP TABLE {}", names.join(", ")));
-        let routines = self.routines.iter();
-        let routines = routines.map(|routine| format!("DROP ROUTINE {routine}"));
-        routines.chain(tables).collect()
+        let tables: Vec<_> = self.old.iter().map(|old| old.name.as_str()).collect();
+        let routines = |depend: bool| -> Vec<_> {
+            let routines = self.routines.iter().filter(|routine| routine.1 == depend);
+            routines.map(|routine| routine.0.as_str()).collect()
+        };
+        let statements = [
+            ("ROUTINE", routines(true)),
+            ("TABLE", tables),
+            ("ROUTINE", routines(false)),
+        ];
+        let statements = statements.iter().filter(|(_, names)| !names.is_empty());
+        statements
+            .map(|(kind, names)| format!("DROP {kind} {}", names.join(", ")))
+            .collect()
     }
 
     /// Statements that create the tables and routines, and `bench_workload` if it is not there.
@@ -310,7 +325,7 @@ fn named(
     first_row: &mut FirstRow<'_>,
     tables: &[String],
     routines: &[String],
-) -> Result<(Vec<Named>, Vec<String>, Vec<String>)> {
+) -> Result<(Vec<Named>, Vec<String>, Vec<Routine>)> {
     let sql = NAMED
         .replace("{tables}", &array(tables))
         .replace("{routines}", &array(routines));

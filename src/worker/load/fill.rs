@@ -95,6 +95,7 @@ pub fn workload(
         parts.check_columns(database)?;
         match database {
             Database::Here => {
+                parts.find_references()?;
                 page_worker::insert(parts, page_worker::processes(spec.workers), header)
             }
             Database::There(remote) => parts.copy(remote, schema, &mut |rows| {

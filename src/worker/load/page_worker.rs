@@ -31,7 +31,7 @@ use std::time::Duration;
 const PAGES_PER_PROCESS: u64 = 4096;
 /// Minimum number of rows of a workload per worker, for the same reason.
 const ROWS_PER_PROCESS: u64 = 20_000;
-/// Period of the loader's checks of its workers while it waits for them.
+/// Period of the checks of a process while it waits for others.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Work that the processes share.
@@ -72,7 +72,7 @@ pub extern "C-unwind" fn pg_selfbench_page_worker_main(argument: pg_sys::Datum) 
             Work::Pages(plan) => transaction(|| take_part(plan, header, check)),
             Work::Rows(parts) => {
                 parts.prepare()?;
-                take_rows(parts, header, check)
+                take_rows(parts, place.segment, check)
             }
         }
     });
@@ -90,12 +90,32 @@ fn take_part(plan: &Plan, header: &Header, check: &mut dyn FnMut() -> Result<()>
     Ok(())
 }
 
-/// Inserts parts of rows until none is left. `check` is called after each batch.
-fn take_rows(parts: &Parts, header: &Header, check: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-    parts.work(|| header.parts_taken.fetch_add(1, Relaxed), &mut |rows| {
-        header.rows_done.fetch_add(rows, Relaxed);
-        check()
-    })
+/// Inserts parts of rows until none is left. `check` is called after each batch, and while a part has to wait
+/// for others to be committed, which is outside of a transaction.
+fn take_rows(
+    parts: &Parts,
+    segment: &Segment,
+    check: &mut dyn FnMut() -> Result<()>,
+) -> Result<()> {
+    let header = segment.header();
+    while let Some(part) = parts.part(header.parts_taken.fetch_add(1, Relaxed)) {
+        loop {
+            // It clears the latch, so it comes before the look at the number.
+            check()?;
+            if header.parts_committed.load(Acquire) >= part.after {
+                break;
+            }
+            latch::wait(TICK, WaitEvent::Workers);
+        }
+        parts.insert(&part, &mut |rows| {
+            header.rows_done.fetch_add(rows, Relaxed);
+            check()
+        })?;
+        header.parts_committed.fetch_add(1, Release);
+        header.coordinator.wake();
+        segment.workers().for_each(|worker| worker.process.wake());
+    }
+    Ok(())
 }
 
 /// Processes interrupts, and exits if the postmaster has died: a process that never waits would
@@ -144,7 +164,7 @@ pub fn insert(parts: Parts, processes: usize, task: &Header) -> Result<()> {
     let work = Work::Rows(Cow::Owned(parts));
     let crew = Crew::start(&work, others as usize, task)?;
     if let Work::Rows(parts) = &work {
-        take_rows(parts, crew.segment.header(), &mut || crew.check(task))?;
+        take_rows(parts, &crew.segment, &mut || crew.check(task))?;
     }
     crew.wait(task)
 }
