@@ -19,6 +19,10 @@ use std::time::Duration;
 const TICK_MS: i64 = 10;
 /// Standard output and standard error beyond this many bytes are discarded.
 const MAX_OUTPUT: usize = 4096;
+/// Bytes that are read at once.
+const READ: usize = 4096;
+/// Number of reads that empty a full pipe, which has 64 kB.
+const PIPE_READS: usize = 65_536 / READ;
 
 /// The process group of the running command, or 0; for the exit callback.
 static GROUP: AtomicI32 = AtomicI32::new(0);
@@ -57,14 +61,18 @@ pub fn run(
         };
         if !awaited.is_open() {
             latch::wait(Duration::from_millis(1), WaitEvent::Shell);
-        } else if awaited.read_one(TICK_MS) | other.read_one(0) {
-            continue;
+        } else {
+            awaited.read_one(TICK_MS);
+            other.read_one(0);
         }
         match child.try_wait() {
             Ok(None) => {}
             Ok(Some(status)) => {
-                // Some output may not have been read yet.
-                while output.read_one(0) | errors.read_one(0) {}
+                // What the pipes may still hold. A process that it leaves behind can write for ever.
+                for _ in 0..PIPE_READS {
+                    output.read_one(0);
+                    errors.read_one(0);
+                }
                 return Some(status.success());
             }
             Err(_) => return None,
@@ -94,15 +102,15 @@ impl<'t> Pipe<'t> {
         self.file.is_some()
     }
 
-    /// Reads once, after waiting at most this many milliseconds. Returns whether it read something.
-    fn read_one(&mut self, wait_ms: i64) -> bool {
+    /// Reads once, after waiting at most this many milliseconds.
+    fn read_one(&mut self, wait_ms: i64) {
         let Some(file) = &mut self.file else {
-            return false;
+            return;
         };
         if !events::wait_for_socket(file.as_raw_fd(), false, wait_ms, WaitEvent::Shell) {
-            return false;
+            return;
         }
-        let mut buffer = [0; 4096];
+        let mut buffer = [0; READ];
         match file.read(&mut buffer) {
             Ok(0) | Err(_) => self.file = None,
             Ok(length) => {
@@ -111,7 +119,6 @@ impl<'t> Pipe<'t> {
                 self.room -= kept;
             }
         }
-        true
     }
 }
 

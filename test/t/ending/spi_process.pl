@@ -81,6 +81,7 @@ append_to_file("$directory/command",
 $node->safe_psql('postgres', qq{
 	SELECT bench.define_script('sleep', E'begin;\\n\\\\sleep :nap s\\nselect 1;\\nend;'),
 	       bench.define_script('shell', E'begin;\\n\\\\shell sh $directory/command\\nselect 1;\\nend;'),
+	       bench.define_script('leaves', E'\\\\shell yes & true'),
 	       bench.define_script('long', 'select pg_sleep(100);')});
 my ($run, $result);
 in_time_ok(
@@ -124,6 +125,8 @@ foreach my $process (qw(worker backend))
 	ok(gone($group), "$process, \\shell: the command is gone");
 	unlink "$directory/runs";
 	nothing_left_ok($node, "$process, \\shell");
+	is($node->safe_psql('postgres', "SELECT state, transactions FROM bench.run('leaves', transactions => 2, vacuum => 'none', client_process => '$process')"),
+		'finished|2', "$process, \\shell: a process that it leaves behind writes on");
 
 	# A process that ends by itself.
 	$node->safe_psql('postgres', "SELECT bench.define_script('ends', 'select pg_terminate_backend(pg_backend_pid());')");
