@@ -97,7 +97,13 @@ impl LatencyHistogram {
     /// or `percentile` is not within 0 and 100.
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
         let askable = (0.0..=100.0).contains(&percentile) && !self.is_empty();
-        askable.then(|| self.inner.value_at_percentile(percentile))
+        askable.then(|| {
+            let count = self.count() as f64;
+            // The crate rounds a product up. It is half a rank below the one meant, so that an error of
+            // the quotient does not matter.
+            let below = (rank(percentile, count) - 0.5).max(0.0);
+            self.inner.value_at_quantile(below / count)
+        })
     }
 
     /// [`percentile_ns`](Self::percentile_ns) in milliseconds.
@@ -261,6 +267,18 @@ impl StoredHistograms {
     }
 }
 
+/// The rank of a percentile among so many samples, from 1; 0 for percentile 0.
+///
+/// A percentile such as 99.9 is not exact as a double, so a product this close to a whole number is one.
+fn rank(percentile: f64, count: f64) -> f64 {
+    let exact = percentile * count / 100.0;
+    let whole = exact.round();
+    match (exact - whole).abs() <= 4.0 * f64::EPSILON * whole {
+        true => whole,
+        false => exact.ceil(),
+    }
+}
+
 impl Default for StoredHistograms {
     fn default() -> Self {
         Self {
@@ -383,6 +401,51 @@ mod tests {
         }
         let lowest = buckets::lowest_of(buckets::index_of(1000));
         assert_eq!(histogram.percentile_ns(0.0), Some(lowest));
+    }
+
+    #[test]
+    fn the_rank_of_a_percentile_is_exact() {
+        for thousands in (1..=2000).chain([1 << 30, 1 << 40]) {
+            let count = thousands as f64 * 1000.0;
+            for per_thousand in [1, 500, 900, 950, 990, 995, 999, 1000] {
+                let rank = rank(f64::from(per_thousand) / 10.0, count);
+                assert_eq!(
+                    rank,
+                    (per_thousand as u64 * thousands) as f64,
+                    "{thousands}"
+                );
+            }
+        }
+        for (percentile, count, expected) in [
+            (0.0, 7.0, 0.0),
+            (1e-9, 7.0, 1.0),
+            (50.0, 7.0, 4.0),
+            (99.9, 999.0, 999.0),
+            (99.9, 1001.0, 1000.0),
+            (100.0, 7.0, 7.0),
+        ] {
+            assert_eq!(rank(percentile, count), expected, "{percentile} of {count}");
+        }
+    }
+
+    #[test]
+    fn a_percentile_is_the_sample_of_its_rank() {
+        for thousands in 1..=50 {
+            let mut histogram = LatencyHistogram::new();
+            histogram.record_bucket(buckets::index_of(1_000_000), thousands * 999);
+            histogram.record_bucket(buckets::index_of(9_000_000), thousands);
+            let expected = buckets::highest_of(buckets::index_of(1_000_000));
+            assert_eq!(histogram.percentile_ns(99.9), Some(expected), "{thousands}");
+        }
+        for samples in 1..=300_u64 {
+            let us: Vec<u64> = (1..=samples).map(|us| us * 1000).collect();
+            let histogram = histogram(&us);
+            for percentile in 1..=100 {
+                let rank = (percentile * samples).div_ceil(100);
+                let expected = buckets::highest_of(buckets::index_of(rank * 1000));
+                assert_eq!(histogram.percentile_ns(percentile as f64), Some(expected));
+            }
+        }
     }
 
     #[test]
