@@ -69,18 +69,23 @@ impl Moments {
     ///
     /// Count and sums are those of the difference and never below zero. Lowest and highest latency
     /// of a difference cannot be told from two totals: those of `self` are kept, which bound it
-    /// but are not its own (see a histogram of the interval for those).
+    /// but are not its own (see a histogram of the interval for those). A single latency is the sum.
     pub fn minus(&self, earlier: &Self) -> Self {
         let count = self.count.saturating_sub(earlier.count);
         if count == 0 {
             return Self::default();
         }
+        let sum_ns = (self.sum_ns - earlier.sum_ns).max(0.0);
+        let (min_ns, max_ns) = match count {
+            1 => (sum_ns as u64, sum_ns as u64),
+            _ => (self.min_ns, self.max_ns),
+        };
         Self {
             count,
-            sum_ns: (self.sum_ns - earlier.sum_ns).max(0.0),
+            sum_ns,
             sum_sq_ns2: (self.sum_sq_ns2 - earlier.sum_sq_ns2).max(0.0),
-            min_ns: self.min_ns,
-            max_ns: self.max_ns,
+            min_ns,
+            max_ns,
         }
     }
 
@@ -184,6 +189,14 @@ mod tests {
         assert_eq!(merged, moments(&[7]));
         assert_eq!(moments(&[7]).minus(&moments(&[7])), empty);
         assert_eq!(empty.minus(&moments(&[7])), empty);
+    }
+
+    #[test]
+    fn a_single_latency_since_an_earlier_state_is_both_extremes() {
+        let single = moments(&[9, 1, 5]).minus(&moments(&[9, 1]));
+        assert_eq!((single.min_ns, single.max_ns), (5, 5));
+        let several = moments(&[9, 1, 5, 6]).minus(&moments(&[9, 1]));
+        assert_eq!((several.min_ns, several.max_ns), (1, 9));
     }
 
     #[test]

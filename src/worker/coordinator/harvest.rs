@@ -101,7 +101,11 @@ impl Harvest {
         let extremes = (0..segment.layout().clients)
             .filter_map(|client| segment.client(client).0.take_interval_extremes())
             .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-        if let Some((min, max)) = extremes {
+        // A client notes extremes after it has counted: those of a single transaction may be missing, or of
+        // another one that ended in between.
+        if let Some((min, max)) = extremes
+            && tally.latency.count != 1
+        {
             tally.latency.min_ns = min;
             tally.latency.max_ns = max;
         }
