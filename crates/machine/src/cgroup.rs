@@ -12,8 +12,9 @@ const UNLIMITED: u64 = 1 << 62;
 /// Adds the version of the control groups, and their limits.
 pub(crate) fn add(files: &impl Files, facts: &mut Facts) {
     let groups = text(files, "/proc/self/cgroup").unwrap_or_default();
-    let unified = directories(files, "cpu").any(|(version, _)| version == 2);
-    let version = if unified { "2" } else { "1" };
+    // Beside controllers of version 1, a mount of version 2 has no limits.
+    let lowest = directories(files, "cpu").map(|(version, _)| version).min();
+    let version = if lowest == Some(2) { "2" } else { "1" };
     facts.add("cgroup_version", (!groups.is_empty()).then_some(version));
     facts.add("cgroup_cpu_limit", cpu_limit(files));
     facts.add("cgroup_memory_limit_bytes", memory_limit_bytes(files));

@@ -236,6 +236,26 @@ fn limits_of_a_container_of_version_1() {
 }
 
 #[test]
+fn controllers_of_version_1_beside_a_mount_of_version_2() {
+    let machine = Machine::default()
+        .with(
+            "/proc/self/mountinfo",
+            "31 30 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw,nsdelegate\n\
+             32 30 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n",
+        )
+        .with(
+            "/proc/self/cgroup",
+            "2:cpu,cpuacct:/system.slice\n1:name=systemd:/system.slice\n0::/system.slice\n",
+        )
+        .with("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "50000\n")
+        .with("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+    assert_facts(
+        &facts(&machine),
+        &[("cgroup_version", "1"), ("cgroup_cpu_limit", "0.5")],
+    );
+}
+
+#[test]
 fn no_limits() {
     let machine = Machine::default()
         .with("/proc/meminfo", "MemTotal: 1048576 kB\n")
