@@ -248,20 +248,19 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
         blocks.push(Block::Chart(Picture::of(chart, None)));
         blocks.push(Block::Table(table));
         if !ratios.is_empty() {
+            let (measure, unit) = match compares_latency(set, source)? {
+                true => ("Latency", "times the latency"),
+                false => ("Throughput", "times the baseline"),
+            };
             let about = About {
-                title: "Throughput beside the baseline.".into(),
+                title: format!("{measure} beside the baseline."),
                 finding: match ratios.iter().any(|arm| arm.low.is_some()) {
                     true => "An arm differs if its interval of 95 % does not contain 1.".into(),
                     false => "Of two runs, there is no interval.".into(),
                 },
             };
             blocks.push(Block::Chart(Picture::of(
-                intervals(
-                    &about,
-                    Unit::Count("times the baseline"),
-                    &ratios,
-                    Some(1.0),
-                ),
+                intervals(&about, Unit::Count(unit), &ratios, Some(1.0)),
                 None,
             )));
         }
@@ -300,6 +299,18 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
         )));
     }
     Ok(())
+}
+
+/// Whether ratios are those of latencies: an arm has a rate.
+fn compares_latency<S: Source>(set: &Set, source: &mut S) -> Result<bool, S::Error> {
+    let rows = source.rows(&format!(
+        "SELECT bool_or(CASE WHEN a.arm ? o.name THEN a.arm ELSE s.options END ->> o.name IS NOT NULL) AS found \
+         FROM bench.sets s, jsonb_array_elements(s.options -> 'arms') a (arm), \
+         unnest('{{rate,load_factor}}'::text[]) o (name) WHERE s.set_id = {}",
+        set.id
+    ))?;
+    let found = |row: &Row| row.0.iter().any(|(_, found)| *found == Value::Bool(true));
+    Ok(rows.iter().any(found))
 }
 
 /// An end of the 95 % interval of a figure of `bench.arms`. Two runs have none that tells anything.

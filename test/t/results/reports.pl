@@ -378,6 +378,14 @@ foreach my $label (sort keys %sets)
 }
 like(report_set('html', 'arms'), qr/class="chart".*clients=2/s, 'arms are drawn');
 like(report_set('text', 'arms'), qr/clients=1: baseline/, 'verdicts as text');
+like(report_set('html', 'arms'), qr/Throughput beside the baseline\./, 'ratios of throughput');
+foreach my $rated (q('[{"name": "a"}, {"name": "b"}]', rate => 500), q('[{"name": "a"}, {"name": "b", "rate": 500}]'))
+{
+	my $set = $node->safe_psql('postgres', "SELECT max(set_id) FROM bench.compare($rated, scripts => 'select-only', transactions => 10, repeats => 1)");
+	my $drawn = $node->safe_psql('postgres', "SELECT bench.report(set_ids => '{$set}', format => 'html')");
+	like($drawn, qr/Latency beside the baseline\..*times the latency/s, "ratios of latency: $rated");
+	unlike($drawn, qr/Throughput beside the baseline|times the baseline/, "not of throughput: $rated");
+}
 # Two repeats have no interval: their runs are points.
 unlike(report_set('html', 'arms'), qr/class="whisker"|With intervals of 95 %/, 'no interval of two runs');
 is(scalar(() = report_set('html', 'arms') =~ /<circle class="run"/g), 4, 'but a point for each');
