@@ -9,7 +9,8 @@ const CPU_BUSY: f64 = 0.9;
 const CLIENTS_BUSY: f64 = 0.9;
 /// A run that waits longer for CPUs lacks them, even if the machine has others, as in a container.
 const RUN_QUEUE: f64 = 0.25;
-/// A wait event that is seen in more of the samples is what holds the transactions up.
+/// A wait event that is seen in more of the samples is what holds the transactions up, or several of
+/// them for what other clients hold.
 const WAITED: f64 = 0.3;
 /// Transactions that start late by more of their latency would be faster with more clients, if clients
 /// are busy enough that this is not only how precisely they wake up.
@@ -70,11 +71,8 @@ pub fn bottleneck(strain: &Strain) -> Option<Bottleneck> {
             format!("transactions wait for a CPU for {queue} of their time"),
         ));
     }
-    let contended: f64 = events
-        .iter()
-        .filter(|(wait, _)| contention(wait))
-        .map(|(_, share)| share)
-        .sum();
+    let contentions = || events.iter().filter(|(wait, _)| contention(wait));
+    let contended: f64 = contentions().map(|(_, share)| share).sum();
     let all_busy = busy >= CLIENTS_BUSY || (busy >= LAG_BUSY && at_least(strain.lag, LAG));
     if all_busy && contended < WAITED {
         return Some(named(
@@ -89,6 +87,19 @@ pub fn bottleneck(strain: &Strain) -> Option<Bottleneck> {
             &event(wait),
             format!(
                 "{} of the samples wait for {}",
+                share(*share_of),
+                event(wait)
+            ),
+        ));
+    }
+    if let Some((wait, share_of)) = contentions().next()
+        && contended >= WAITED
+    {
+        return Some(named(
+            &event(wait),
+            format!(
+                "{} of the samples wait for what other clients hold, {} for {}",
+                share(contended),
                 share(*share_of),
                 event(wait)
             ),
@@ -228,6 +239,25 @@ mod tests {
             ("Lock", "tuple", 30),
         ];
         assert_eq!(name(&strain(1.0, 0.3, 0.0, &locked)), "Lock:transactionid");
+        let several = [
+            ("not waiting", "", 35),
+            ("IO", "WALSync", 25),
+            ("LWLock", "WALWrite", 18),
+            ("Lock", "transactionid", 22),
+        ];
+        let found = bottleneck(&strain(1.0, 0.3, 0.0, &several)).unwrap();
+        assert_eq!(found.name, "Lock:transactionid");
+        assert_eq!(
+            found.meaning,
+            "40 % of the samples wait for what other clients hold, 22 % for Lock:transactionid"
+        );
+        let few = [
+            ("not waiting", "", 71),
+            ("LWLock", "WALWrite", 14),
+            ("Lock", "tuple", 15),
+        ];
+        assert_eq!(name(&strain(1.0, 0.3, 0.0, &few)), "clients");
+        assert_eq!(name(&strain(0.6, 0.3, 0.0, &few)), "none");
         let read = [("not waiting", "", 50), ("IO", "DataFileRead", 50)];
         assert_eq!(name(&strain(0.6, 0.3, 0.0, &read)), "IO:DataFileRead");
     }
