@@ -22,7 +22,7 @@ pub struct Level {
 pub struct Scaling {
     /// Levels by rising number of clients.
     pub levels: Vec<Level>,
-    /// The law that describes them best; `None` if there are too few levels.
+    /// The law that describes them best; `None` if there are too few levels, or a run has 0 transactions.
     pub law: Option<Usl>,
 }
 
@@ -103,6 +103,11 @@ impl Scaling {
             doubt.unwrap_or_default()
         );
         let Some(law) = &self.law else {
+            if self.levels.len() >= MIN_LEVELS {
+                return format!(
+                    "{text}; the Universal Scalability Law is not fitted, because a run has 0 transactions"
+                );
+            }
             return format!(
                 "{text}; whether it is the peak needs at least {MIN_LEVELS} numbers of clients"
             );
@@ -277,11 +282,16 @@ mod tests {
     }
 
     #[test]
-    fn few_numbers_of_clients_have_no_law() {
+    fn few_numbers_of_clients_and_runs_without_transactions_have_no_law() {
         assert_eq!(
             scaling(&[(1.0, 500.0), (2.0, 900.0)]).verdict(),
             "the highest throughput measured is 900 transactions per second with 2 clients, the most that \
              were tried: more may reach more; whether it is the peak needs at least 4 numbers of clients"
+        );
+        assert_eq!(
+            scaling(&[(1.0, 500.0), (2.0, 900.0), (4.0, 0.0), (8.0, 700.0)]).verdict(),
+            "the highest throughput measured is 900 transactions per second with 2 clients; the Universal \
+             Scalability Law is not fitted, because a run has 0 transactions"
         );
         assert_eq!(
             scaling(&[]).verdict(),

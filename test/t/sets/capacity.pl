@@ -153,6 +153,14 @@ SELECT count(*)
   JOIN bench.arms($sweep) a ON a.options = s.options || jsonb_build_object('clients', level.clients)
  WHERE abs(a.tps / level.tps - 1) < 1e-9
 SQL
+is( $node->safe_psql('postgres', <<"SQL"), '{1,2,3,4}||t', 'scaling: a run without transactions');
+BEGIN;
+UPDATE bench.runs SET tps = 0
+ WHERE run_id = (SELECT max(run_id) FROM bench.runs WHERE set_id = $sweep AND mode = 'spi' AND clients = 2);
+SELECT clients, lambda, verdict ~ 'the Universal Scalability Law is not fitted, because a run has 0 transactions'
+  FROM bench.scaling($sweep) WHERE options->>'mode' = 'spi';
+ROLLBACK;
+SQL
 $node->safe_psql('postgres',
 	'SELECT bench.delete_runs(array_agg(run_id)) FROM bench.runs WHERE clients > 2');
 is( $node->safe_psql('postgres',
