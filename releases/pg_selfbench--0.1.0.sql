@@ -3809,12 +3809,13 @@ AS $$
           JOIN observed oa ON oa.is_after
           LEFT JOIN tables b ON b.kind = n.kind AND b.name = n.name AND NOT b.is_after
           LEFT JOIN tables a ON a.kind = n.kind AND a.name = n.name AND a.is_after),
+    /* NULL on a side without samples, which has no change. */
     waits AS (
         SELECT concat_ws(' ', w.class, w.event) AS name,
-               coalesce(sum(w.samples) FILTER (WHERE NOT r.is_after)
-                        / nullif(sum(sum(w.samples) FILTER (WHERE NOT r.is_after)) OVER (), 0), 0)::float8 AS before,
-               coalesce(sum(w.samples) FILTER (WHERE r.is_after)
-                        / nullif(sum(sum(w.samples) FILTER (WHERE r.is_after)) OVER (), 0), 0)::float8 AS after
+               (coalesce(sum(w.samples) FILTER (WHERE NOT r.is_after), 0)
+                / nullif(sum(sum(w.samples) FILTER (WHERE NOT r.is_after)) OVER (), 0))::float8 AS before,
+               (coalesce(sum(w.samples) FILTER (WHERE r.is_after), 0)
+                / nullif(sum(sum(w.samples) FILTER (WHERE r.is_after)) OVER (), 0))::float8 AS after
           FROM runs r JOIN bench.run_waits w USING (run_id)
          GROUP BY w.class, w.event),
     budget AS (
@@ -4641,19 +4642,32 @@ AS $$
     WITH runs AS MATERIALIZED (
         SELECT 'a' AS side, bench_internal.numbers_of($1) AS run_id
         UNION SELECT 'b', bench_internal.numbers_of($2)),
-    facts (aspect, place, name, side, value) AS (
-        SELECT f.aspect, f.place, f.name, r.side, f.value
+    facts (aspect, place, name, side, run_id, value) AS (
+        SELECT f.aspect, f.place, f.name, r.side, r.run_id, f.value
           FROM runs r JOIN bench_internal.facts(ARRAY(SELECT run_id FROM runs)) f USING (run_id)),
+    known AS (
+        SELECT f.aspect, f.side, count(DISTINCT f.run_id) AS runs
+          FROM facts f WHERE f.aspect IN ('option', 'setting') GROUP BY f.aspect, f.side),
+    /* Runs may lack an option or setting that others of their side have. */
+    values_of_sides AS (
+        SELECT f.aspect, f.place, f.name, f.side,
+               string_agg(DISTINCT f.value, ', ')
+                   || CASE WHEN count(DISTINCT f.run_id) FILTER (WHERE f.value IS NOT NULL) < k.runs
+                           THEN format(' (%s of %s runs)', count(DISTINCT f.run_id) FILTER (WHERE f.value IS NOT NULL), k.runs)
+                           ELSE '' END AS value
+          FROM facts f LEFT JOIN known k USING (aspect, side)
+         GROUP BY f.aspect, f.place, f.name, f.side, k.runs),
     differences AS (
-        SELECT f.aspect, f.place, f.name,
-               string_agg(DISTINCT f.value, ', ') FILTER (WHERE f.side = 'a') AS of_a,
-               string_agg(DISTINCT f.value, ', ') FILTER (WHERE f.side = 'b') AS of_b
-          FROM facts f GROUP BY f.aspect, f.place, f.name),
+        SELECT v.aspect, v.place, v.name,
+               max(v.value) FILTER (WHERE v.side = 'a') AS of_a,
+               max(v.value) FILTER (WHERE v.side = 'b') AS of_b
+          FROM values_of_sides v GROUP BY v.aspect, v.place, v.name),
+    /* NULL on a side without samples. */
     waits AS (
         SELECT concat_ws(' ', w.class, w.event) AS name,
-               100.0 * sum(w.samples) FILTER (WHERE r.side = 'a')
+               100.0 * coalesce(sum(w.samples) FILTER (WHERE r.side = 'a'), 0)
                    / sum(sum(w.samples) FILTER (WHERE r.side = 'a')) OVER () AS of_a,
-               100.0 * sum(w.samples) FILTER (WHERE r.side = 'b')
+               100.0 * coalesce(sum(w.samples) FILTER (WHERE r.side = 'b'), 0)
                    / sum(sum(w.samples) FILTER (WHERE r.side = 'b')) OVER () AS of_b
           FROM runs r JOIN bench.run_waits w USING (run_id)
          GROUP BY w.class, w.event),
@@ -4677,7 +4691,7 @@ AS $$
                    AND NOT (d.name IN ('jobs', 'workers')
                             AND (d.of_a, d.of_b) IN (SELECT c.of_a, c.of_b FROM differences c WHERE c.name = 'clients'))
             UNION ALL
-            SELECT 'wait', 6, 0, w.name, round(coalesce(w.of_a, 0), 1) || ' %', round(coalesce(w.of_b, 0), 1) || ' %',
+            SELECT 'wait', 6, 0, w.name, round(w.of_a, 1) || ' %', round(w.of_b, 1) || ' %',
                    w.of_b / nullif(w.of_a, 0), NULL
               FROM waits w WHERE abs(coalesce(w.of_a, 0) - coalesce(w.of_b, 0)) >= 1
             UNION ALL

@@ -288,12 +288,13 @@ AS $$
           JOIN observed oa ON oa.is_after
           LEFT JOIN tables b ON b.kind = n.kind AND b.name = n.name AND NOT b.is_after
           LEFT JOIN tables a ON a.kind = n.kind AND a.name = n.name AND a.is_after),
+    /* NULL on a side without samples, which has no change. */
     waits AS (
         SELECT concat_ws(' ', w.class, w.event) AS name,
-               coalesce(sum(w.samples) FILTER (WHERE NOT r.is_after)
-                        / nullif(sum(sum(w.samples) FILTER (WHERE NOT r.is_after)) OVER (), 0), 0)::float8 AS before,
-               coalesce(sum(w.samples) FILTER (WHERE r.is_after)
-                        / nullif(sum(sum(w.samples) FILTER (WHERE r.is_after)) OVER (), 0), 0)::float8 AS after
+               (coalesce(sum(w.samples) FILTER (WHERE NOT r.is_after), 0)
+                / nullif(sum(sum(w.samples) FILTER (WHERE NOT r.is_after)) OVER (), 0))::float8 AS before,
+               (coalesce(sum(w.samples) FILTER (WHERE r.is_after), 0)
+                / nullif(sum(sum(w.samples) FILTER (WHERE r.is_after)) OVER (), 0))::float8 AS after
           FROM runs r JOIN bench.run_waits w USING (run_id)
          GROUP BY w.class, w.event),
     budget AS (

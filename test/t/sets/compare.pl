@@ -173,6 +173,40 @@ is(query(qq{
 	SELECT string_agg(concat_ws(' ', name, of_b), E'\n' ORDER BY name) FROM bench.compare_runs('{$first}', '{$second}')
 	 WHERE aspect = 'option' AND name ~ 'prefix|failures|verbose';
 	ROLLBACK}), "failures_detailed true\nlog_prefix prefix\nverbose_errors true", 'compare_runs: options');
+my $third = query("SELECT (array_agg(run_id ORDER BY run_id))[3] FROM bench.runs WHERE state = 'finished' AND aborted_clients = 0");
+is(query(qq{
+	BEGIN;
+	UPDATE bench.runs SET log_prefix = CASE WHEN run_id <> $third THEN 'prefix' END WHERE run_id IN ($first, $second, $third);
+	DELETE FROM bench.run_settings WHERE name = 'work_mem';
+	INSERT INTO bench.run_settings (run_id, name, setting, source)
+	VALUES ($first, 'made.up', '1', 'session'), ($second, 'made.up', '1', 'session'), ($third, 'made.up', '1', 'session'),
+	       ($first, 'work_mem', '8MB', 'session'), ($second, 'work_mem', '8MB', 'session');
+	SELECT name, of_a, of_b FROM bench.compare_runs('$first, $third', $second) WHERE name IN ('log_prefix', 'made.up', 'work_mem');
+	ROLLBACK}), "log_prefix|prefix (1 of 2 runs)|prefix\nwork_mem|8MB (1 of 2 runs)|8MB", 'compare_runs: what only some runs of a side have');
+# Waits of a side without samples are not known.
+my $changes = "SELECT count(*) FROM bench_internal.differences(ARRAY[$first], ARRAY[$second]) d WHERE d ->> 'aspect' = 'wait'";
+is(query(qq{
+	BEGIN;
+	DELETE FROM bench.run_waits WHERE run_id IN ($first, $second);
+	INSERT INTO bench.run_waits (run_id, interval_no, class, event, samples, rounds)
+	VALUES ($first, 0, 'not waiting', NULL, 70, 100), ($first, 0, 'IO', 'WALSync', 30, 100);
+	SELECT name, of_a, of_b, ratio FROM bench.compare_runs($first, $second) WHERE aspect = 'wait';
+	SELECT name, of_a, of_b, ratio FROM bench.compare_runs($second, $first) WHERE aspect = 'wait';
+	$changes;
+	INSERT INTO bench.run_waits (run_id, interval_no, class, event, samples, rounds)
+	VALUES ($second, 0, 'not waiting', NULL, 140, 100), ($second, 0, 'Lock', 'tuple', 60, 100);
+	SELECT name, of_a, of_b, ratio FROM bench.compare_runs($first, $second) WHERE aspect = 'wait';
+	$changes;
+	ROLLBACK}), <<'ROWS' =~ s/\n\z//r, 'compare_runs: waits of a side without samples');
+IO WALSync|30.0 %||
+not waiting|70.0 %||
+IO WALSync||30.0 %|
+not waiting||70.0 %|
+0
+IO WALSync|30.0 %|0.0 %|0
+Lock tuple|0.0 %|30.0 %|
+2
+ROWS
 like(complaints("SELECT * FROM bench.compare_runs(NULL, '{1}')"), qr/ERROR:  22004: a must not be null/, 'compare_runs: NULL');
 like(complaints("SELECT * FROM bench.compare_runs('{$first}', '{$second}')", user => 'plain'), qr/ERROR:  42704: run $first does not exist/, 'compare_runs: runs of others');
 like(complaints("SELECT * FROM bench.arms($set)", user => 'plain'), qr/ERROR:  42704: set $set does not exist/, 'verdicts of others');
