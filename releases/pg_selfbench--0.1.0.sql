@@ -3832,6 +3832,8 @@ AS $$
                        LATERAL (VALUES ('temporary bytes', i.temporary), ('blocks read', i.blocks), ('WAL bytes', i.wal))
                                a (name, amount)) w
          GROUP BY w.name
+        /* Only what both sides have observed. */
+        HAVING count(w.amount) FILTER (WHERE w.is_after) > 0 AND count(w.amount) FILTER (WHERE NOT w.is_after) > 0
         UNION ALL
         SELECT 'sequential scans of ' || s.name, s.sequential_scans_before, s.sequential_scans_after
           FROM sides s WHERE s.kind <> 'index'
@@ -3864,6 +3866,7 @@ AS $$
                               'after', round(b.after::numeric, 1) || ' us', 'number_before', b.before, 'number_after', b.after)
       FROM budget b
      WHERE abs(coalesce(b.after, 0) - coalesce(b.before, 0)) > 0.02 * (SELECT sum(t.before) FROM budget t)
+       AND EXISTS (SELECT FROM budget t WHERE t.after IS NOT NULL)
     UNION ALL
     SELECT jsonb_build_object('aspect', 'work', 'name', w.name, 'before', round(w.before::numeric, 2)::text,
                               'after', round(w.after::numeric, 2)::text, 'number_before', w.before, 'number_after', w.after)

@@ -370,8 +370,8 @@ impl Limits {
     }
 
     /// Counts a run among those of its session user, until this process [leaves](leave) or exits. Two that begin at the
-    /// same time count one after the other. Does nothing if it still counts: a function of the caller's, such as
-    /// `pg_advisory_unlock_all` in a trigger, can end that.
+    /// same time count one after the other. Does nothing if it still counts: `pg_advisory_unlock_all`, which a trigger of
+    /// the caller's may call, ends that. So this is called again behind what may fire one.
     pub fn enter(&self, identity: Identity) -> Result<()> {
         let user = pg_sys::Oid::from(identity.session_role);
         transaction(|| {
@@ -403,5 +403,11 @@ fn whose(role: &str, place: &str) -> String {
 /// Ends what [`Limits::enter`] has begun.
 pub fn leave(identity: Identity) -> Result<()> {
     let user = pg_sys::Oid::from(identity.session_role);
-    transaction(|| Object::Run(user).unlock(InTransaction::current()?))
+    transaction(|| {
+        let now = InTransaction::current()?;
+        match Object::Run(user).is_locked_here(now)? {
+            true => Object::Run(user).unlock(now),
+            false => Ok(()),
+        }
+    })
 }

@@ -365,7 +365,7 @@ fn excluded(understood: &Understood) -> Option<String> {
     }
     if understood.writes_qualified {
         return Some(
-            "it writes a table whose schema it names, or locks its rows, and would not use a copy"
+            "it writes a table whose schema it names, or may lock its rows, and would not use a copy"
                 .into(),
         );
     }

@@ -6,7 +6,7 @@
 use super::insert::{insert, update as update_row};
 use super::load;
 use crate::backend::interrupts::asked_to_end;
-use crate::backend::settings::{ClientSetting, Settings};
+use crate::backend::settings::ClientSetting;
 use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
 use crate::query;
@@ -91,14 +91,8 @@ pub fn begin(run: &Run) -> Result<()> {
 }
 
 /// Stores the settings under which a run begins: those of the target if it has one, as
-/// [`settings_query`] shows them, else this session's and the `search_path` of its caller; those of its
-/// clients instead where they differ.
-pub fn settings(
-    run_id: i64,
-    of_target: Option<&str>,
-    of_caller: &Settings,
-    of_clients: &[ClientSetting],
-) -> Result<()> {
+/// [`settings_query`] shows them, else this session's; those of its clients instead where they differ.
+pub fn settings(run_id: i64, of_target: Option<&str>, of_clients: &[ClientSetting]) -> Result<()> {
     transaction(|| {
         let settings = match of_target {
             Some(settings) => Some(settings.to_owned()),
@@ -108,10 +102,15 @@ pub fn settings(
                 &[],
             )?,
         };
-        // The query has a search_path of its own.
-        let search_path = match of_target {
-            Some(_) => None,
-            None => of_caller.iter().find(|(name, _)| name == "search_path"),
+        // The function has a search_path of its own.
+        let (path, source) = match of_target {
+            Some(_) => (None, None),
+            None => query::first_two_values::<String, String>(
+                "SELECT s.setting, s.source FROM pg_catalog.pg_settings s
+                  WHERE s.name OPERATOR(pg_catalog.=) 'search_path'
+                    AND s.source OPERATOR(pg_catalog.<>) 'default'",
+                &[],
+            )?,
         };
         as_storer(|| {
             Spi::run_with_args(
@@ -120,11 +119,11 @@ pub fn settings(
                    FROM jsonb_populate_recordset(NULL::bench.run_settings, $2::jsonb) s",
                 &[run_id.into(), settings.into()],
             )?;
-            if let Some((name, value)) = search_path {
+            if let Some(path) = path {
                 Spi::run_with_args(
                     "INSERT INTO bench.run_settings (run_id, name, setting, source)
-                     VALUES ($1, $2, $3, 'session')",
-                    &[run_id.into(), name.as_str().into(), value.as_str().into()],
+                     VALUES ($1, 'search_path', $2, $3)",
+                    &[run_id.into(), path.into(), source.into()],
                 )?;
             }
             for setting in of_clients {

@@ -32,6 +32,10 @@ impl LastInterval {
 
     /// The figures; `None` before the first interval has ended.
     pub fn get(&self) -> Option<IntervalFigures> {
+        // Before they are read: what is read next belongs to a write.
+        if self.sequence.is_unwritten() {
+            return None;
+        }
         let mut figures = None;
         self.sequence.read(|| {
             let latency = f64::from_bits(self.latency_avg_ms.load(Relaxed));
@@ -40,6 +44,6 @@ impl LastInterval {
                 latency_avg_ms: (!latency.is_nan()).then_some(latency),
             });
         });
-        figures.filter(|_| !self.sequence.is_unwritten())
+        figures
     }
 }

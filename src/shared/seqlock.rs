@@ -39,7 +39,7 @@ impl Sequence {
 
     /// Whether nothing has been written yet.
     pub fn is_unwritten(&self) -> bool {
-        self.0.load(Relaxed) == 0
+        self.0.load(Acquire) == 0
     }
 }
 

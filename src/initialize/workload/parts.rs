@@ -128,7 +128,10 @@ impl Parts {
         for query in &mut self.queries {
             let to_itself = transaction(|| {
                 query::first_value::<bool>(
-                    "SELECT pg_catalog.bool_or(f.confrelid OPERATOR(pg_catalog.=) ANY (t.relations))
+                    "SELECT pg_catalog.bool_or(f.confrelid OPERATOR(pg_catalog.=) ANY (t.relations)
+                                OR f.confrelid OPERATOR(pg_catalog.=) ANY (
+                                    SELECT p.relid::pg_catalog.oid
+                                      FROM pg_catalog.pg_partition_ancestors(pg_catalog.to_regclass($1)) p))
                        FROM (SELECT ARRAY(SELECT pg_catalog.to_regclass($1)::pg_catalog.oid
                                           UNION ALL
                                           SELECT p.relid::pg_catalog.oid

@@ -19,10 +19,6 @@ use std::time::Duration;
 const TICK_MS: i64 = 10;
 /// Standard output and standard error beyond this many bytes are discarded.
 const MAX_OUTPUT: usize = 4096;
-/// Bytes that are read at once.
-const READ: usize = 4096;
-/// Number of reads that empty a full pipe, which has 64 kB.
-const PIPE_READS: usize = 65_536 / READ;
 
 /// The process group of the running command, or 0; for the exit callback.
 static GROUP: AtomicI32 = AtomicI32::new(0);
@@ -68,8 +64,8 @@ pub fn run(
         match child.try_wait() {
             Ok(None) => {}
             Ok(Some(status)) => {
-                // What the pipes may still hold. A process that it leaves behind can write for ever.
-                for _ in 0..PIPE_READS {
+                // What is still kept of what the pipes hold: a process that it leaves behind can write for ever.
+                for _ in 0..2 {
                     output.read_one(0);
                     errors.read_one(0);
                 }
@@ -110,7 +106,7 @@ impl<'t> Pipe<'t> {
         if !events::wait_for_socket(file.as_raw_fd(), false, wait_ms, WaitEvent::Shell) {
             return;
         }
-        let mut buffer = [0; READ];
+        let mut buffer = [0; MAX_OUTPUT];
         match file.read(&mut buffer) {
             Ok(0) | Err(_) => self.file = None,
             Ok(length) => {

@@ -185,15 +185,9 @@ fn perform(
                 false => store::begin(&run)?,
             }
             stored = true;
-            store::settings(
-                run.run_id,
-                settings.as_deref(),
-                &spec.settings,
-                &spec.client_settings,
-            )?;
+            store::settings(run.run_id, settings.as_deref(), &spec.client_settings)?;
         }
-        vacuum(segment, spec, &mut database, &mut run.errors)?;
-        limits.enter(spec.identity)?;
+        vacuum(segment, spec, limits, &mut database, &mut run.errors)?;
         checkpoint::request(segment, spec, &mut database)?;
         if segment.header().stop() != Stop::No {
             return Err(Error::Canceled {
@@ -287,6 +281,7 @@ const PGBENCH_VACUUM: [&str; 4] = [
 fn vacuum(
     segment: &Segment,
     spec: &RunSpec,
+    limits: &Limits,
     database: &mut Database,
     errors: &mut Vec<String>,
 ) -> Result<()> {
@@ -321,6 +316,7 @@ fn vacuum(
                 error.report().one_line()
             ));
         }
+        limits.enter(spec.identity)?;
     }
     Ok(())
 }

@@ -74,7 +74,17 @@ SELECT id FROM generate_series(1, 100) id, pg_advisory_xact_lock_shared(7);
 -- event: 4 parts of 100 rows
 SELECT $1 * 100 + n, n FROM nextval('public.begun'), generate_series(1, 100) n;
 LOAD
+define('sub',
+	'CREATE TABLE fact (id bigint PRIMARY KEY, earlier bigint REFERENCES fact) PARTITION BY RANGE (id); '
+	  . 'CREATE TABLE fact_1 PARTITION OF fact FOR VALUES FROM (0) TO (1000)',
+	<<'LOAD');
+-- fact_1: 5 parts of 100000 rows
+SELECT $1 * 10 + n, CASE WHEN $1 > 0 THEN $1 * 10 + n - 10 END
+  FROM generate_series(1, 10) n
+ WHERE $1 > 0 AND nextval('public.begun') > 0 OR pg_advisory_xact_lock_shared(7) IS NOT NULL;
+LOAD
 my %rows = (
+	sub => [ 'SELECT count(*), count(earlier) FROM fact', '50|40' ],
 	town  => [ 'SELECT (SELECT count(*) FROM house), (SELECT count(*) FROM person), (SELECT count(*) FROM street), (SELECT count(*) FROM pet)', '100|400|20|20' ],
 	tree  => [ 'SELECT count(*), count(parent) FROM node', '50|40' ],
 	parts => [ 'SELECT (SELECT count(*) FROM place), (SELECT count(*) FROM event)', '100|400' ]);

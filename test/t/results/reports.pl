@@ -505,6 +505,11 @@ foreach my $case (
 	is($node->safe_psql('postgres', $stored), "finished|0|10|$expected", "$name: and the one that repeats it") or diag($again);
 	is(last_run(), $run_id + 1, "$name: which is another one");
 }
+$node->safe_psql('postgres', 'ALTER DATABASE postgres SET search_path = pg_catalog, public');
+$node->safe_psql('postgres', "SELECT bench.run(sql => 'SELECT 1', transactions => 1)");
+is($node->safe_psql('postgres', "SELECT setting, source FROM bench.run_settings WHERE name = 'search_path' AND run_id = " . last_run()),
+	'pg_catalog, public|database', 'a search_path of the database');
+$node->safe_psql('postgres', 'ALTER DATABASE postgres RESET search_path');
 my $of_sessions = $node->safe_psql(
 	'postgres', $lists . q{
 	SELECT DISTINCT set_id FROM bench.compare('[{"name": "a"}, {"name": "b", "settings": {"work_mem": "6MB"}}]', repeats => 1,

@@ -207,6 +207,12 @@ IO WALSync|30.0 %|0.0 %|0
 Lock tuple|0.0 %|30.0 %|
 2
 ROWS
+my ($observed, $not_observed) = map { query("SELECT run_id FROM bench.run('tpcb-like', transactions => 50, observe => $_)") } qw(true false);
+foreach my $sides ("$observed], ARRAY[$not_observed", "$not_observed], ARRAY[$observed")
+{
+	is(query("SELECT string_agg(concat_ws(' ', d ->> 'aspect', d ->> 'name'), ', ') FROM bench_internal.differences(ARRAY[$sides]) d
+		WHERE d ->> 'aspect' IN ('wait', 'budget', 'work')"), '', 'what one side has not observed is no difference');
+}
 like(complaints("SELECT * FROM bench.compare_runs(NULL, '{1}')"), qr/ERROR:  22004: a must not be null/, 'compare_runs: NULL');
 like(complaints("SELECT * FROM bench.compare_runs('{$first}', '{$second}')", user => 'plain'), qr/ERROR:  42704: run $first does not exist/, 'compare_runs: runs of others');
 like(complaints("SELECT * FROM bench.arms($set)", user => 'plain'), qr/ERROR:  42704: set $set does not exist/, 'verdicts of others');
