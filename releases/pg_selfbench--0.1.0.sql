@@ -3821,7 +3821,9 @@ AS $$
     budget AS (
         SELECT component AS name, b.us_per_transaction AS before, a.us_per_transaction AS after
           FROM (SELECT * FROM bench.time_budget($1)) b
-          FULL JOIN (SELECT * FROM bench.time_budget($2)) a USING (component)),
+          FULL JOIN (SELECT * FROM bench.time_budget($2)) a USING (component)
+         /* A part that is there is NULL if it could not be measured. */
+         WHERE (b IS NULL OR b.us_per_transaction IS NOT NULL) AND (a IS NULL OR a.us_per_transaction IS NOT NULL)),
     work AS (
         SELECT w.name, avg(w.amount) FILTER (WHERE NOT w.is_after) AS before, avg(w.amount) FILTER (WHERE w.is_after) AS after
           FROM (SELECT r.is_after, a.name, a.amount / r.transactions AS amount
@@ -4669,9 +4671,9 @@ AS $$
     waits AS (
         SELECT concat_ws(' ', w.class, w.event) AS name,
                100.0 * coalesce(sum(w.samples) FILTER (WHERE r.side = 'a'), 0)
-                   / sum(sum(w.samples) FILTER (WHERE r.side = 'a')) OVER () AS of_a,
+                   / nullif(sum(sum(w.samples) FILTER (WHERE r.side = 'a')) OVER (), 0) AS of_a,
                100.0 * coalesce(sum(w.samples) FILTER (WHERE r.side = 'b'), 0)
-                   / sum(sum(w.samples) FILTER (WHERE r.side = 'b')) OVER () AS of_b
+                   / nullif(sum(sum(w.samples) FILTER (WHERE r.side = 'b')) OVER (), 0) AS of_b
           FROM runs r JOIN bench.run_waits w USING (run_id)
          GROUP BY w.class, w.event),
     budgets AS (
@@ -4692,7 +4694,9 @@ AS $$
              WHERE d.of_a IS DISTINCT FROM d.of_b
                    /* In mode spi, each client is a job and a worker. */
                    AND NOT (d.name IN ('jobs', 'workers')
-                            AND (d.of_a, d.of_b) IN (SELECT c.of_a, c.of_b FROM differences c WHERE c.name = 'clients'))
+                            AND EXISTS (SELECT FROM differences c
+                                         WHERE c.name = 'clients' AND c.of_a IS NOT DISTINCT FROM d.of_a
+                                           AND c.of_b IS NOT DISTINCT FROM d.of_b))
             UNION ALL
             SELECT 'wait', 6, 0, w.name, round(w.of_a, 1) || ' %', round(w.of_b, 1) || ' %',
                    w.of_b / nullif(w.of_a, 0), NULL

@@ -97,19 +97,18 @@ pub fn settings(run_id: i64, of_target: Option<&str>, of_clients: &[ClientSettin
         let settings = match of_target {
             Some(settings) => Some(settings.to_owned()),
             // Which settings may be seen is the caller's right, not the owner's.
-            None => query::first_value::<String>(
-                "SELECT bench_internal.settings_of_run()::pg_catalog.text",
-                &[],
-            )?,
+            None => query::first_row("SELECT bench_internal.settings_of_run()::pg_catalog.text")?
+                .pop()
+                .flatten()
+                .map(|settings| storable(&settings).into_owned()),
         };
         // The function has a search_path of its own.
-        let (path, source) = match of_target {
-            Some(_) => (None, None),
-            None => query::first_two_values::<String, String>(
+        let path = match of_target {
+            Some(_) => Vec::new(),
+            None => query::first_row(
                 "SELECT s.setting, s.source FROM pg_catalog.pg_settings s
                   WHERE s.name OPERATOR(pg_catalog.=) 'search_path'
                     AND s.source OPERATOR(pg_catalog.<>) 'default'",
-                &[],
             )?,
         };
         as_storer(|| {
@@ -119,11 +118,15 @@ pub fn settings(run_id: i64, of_target: Option<&str>, of_clients: &[ClientSettin
                    FROM jsonb_populate_recordset(NULL::bench.run_settings, $2::jsonb) s",
                 &[run_id.into(), settings.into()],
             )?;
-            if let Some(path) = path {
+            if let [Some(path), Some(source)] = &path[..] {
                 Spi::run_with_args(
                     "INSERT INTO bench.run_settings (run_id, name, setting, source)
                      VALUES ($1, 'search_path', $2, $3)",
-                    &[run_id.into(), path.into(), source.into()],
+                    &[
+                        run_id.into(),
+                        storable(path).as_ref().into(),
+                        source.as_str().into(),
+                    ],
                 )?;
             }
             for setting in of_clients {

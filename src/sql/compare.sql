@@ -72,9 +72,9 @@ AS $$
     waits AS (
         SELECT concat_ws(' ', w.class, w.event) AS name,
                100.0 * coalesce(sum(w.samples) FILTER (WHERE r.side = 'a'), 0)
-                   / sum(sum(w.samples) FILTER (WHERE r.side = 'a')) OVER () AS of_a,
+                   / nullif(sum(sum(w.samples) FILTER (WHERE r.side = 'a')) OVER (), 0) AS of_a,
                100.0 * coalesce(sum(w.samples) FILTER (WHERE r.side = 'b'), 0)
-                   / sum(sum(w.samples) FILTER (WHERE r.side = 'b')) OVER () AS of_b
+                   / nullif(sum(sum(w.samples) FILTER (WHERE r.side = 'b')) OVER (), 0) AS of_b
           FROM runs r JOIN bench.run_waits w USING (run_id)
          GROUP BY w.class, w.event),
     budgets AS (
@@ -95,7 +95,9 @@ AS $$
              WHERE d.of_a IS DISTINCT FROM d.of_b
                    /* In mode spi, each client is a job and a worker. */
                    AND NOT (d.name IN ('jobs', 'workers')
-                            AND (d.of_a, d.of_b) IN (SELECT c.of_a, c.of_b FROM differences c WHERE c.name = 'clients'))
+                            AND EXISTS (SELECT FROM differences c
+                                         WHERE c.name = 'clients' AND c.of_a IS NOT DISTINCT FROM d.of_a
+                                           AND c.of_b IS NOT DISTINCT FROM d.of_b))
             UNION ALL
             SELECT 'wait', 6, 0, w.name, round(w.of_a, 1) || ' %', round(w.of_b, 1) || ' %',
                    w.of_b / nullif(w.of_a, 0), NULL

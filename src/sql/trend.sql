@@ -300,7 +300,9 @@ AS $$
     budget AS (
         SELECT component AS name, b.us_per_transaction AS before, a.us_per_transaction AS after
           FROM (SELECT * FROM bench.time_budget($1)) b
-          FULL JOIN (SELECT * FROM bench.time_budget($2)) a USING (component)),
+          FULL JOIN (SELECT * FROM bench.time_budget($2)) a USING (component)
+         /* A part that is there is NULL if it could not be measured. */
+         WHERE (b IS NULL OR b.us_per_transaction IS NOT NULL) AND (a IS NULL OR a.us_per_transaction IS NOT NULL)),
     work AS (
         SELECT w.name, avg(w.amount) FILTER (WHERE NOT w.is_after) AS before, avg(w.amount) FILTER (WHERE w.is_after) AS after
           FROM (SELECT r.is_after, a.name, a.amount / r.transactions AS amount

@@ -249,7 +249,7 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
         blocks.push(Block::Table(table));
         if !ratios.is_empty() {
             let (measure, unit) = match compares_latency(set, source)? {
-                true => ("Latency", "times the latency"),
+                true => ("Latency", "times the latency of the baseline"),
                 false => ("Throughput", "times the baseline"),
             };
             let about = About {

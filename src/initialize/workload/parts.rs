@@ -123,7 +123,8 @@ impl Parts {
         Ok(())
     }
 
-    /// Finds the foreign keys of tables of this server, and of their partitions.
+    /// Finds the foreign keys of tables of this server, and of their partitions. A key that refers to a table of which
+    /// the table is a partition may refer to the table itself.
     pub fn find_references(&mut self) -> Result<()> {
         for query in &mut self.queries {
             let to_itself = transaction(|| {

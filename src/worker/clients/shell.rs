@@ -64,7 +64,8 @@ pub fn run(
         match child.try_wait() {
             Ok(None) => {}
             Ok(Some(status)) => {
-                // What is still kept of what the pipes hold: a process that it leaves behind can write for ever.
+                // What is still kept of what the pipes hold: a process that it leaves behind can write for ever. Twice, as
+                // this process may be woken instead.
                 for _ in 0..2 {
                     output.read_one(0);
                     errors.read_one(0);

@@ -383,7 +383,7 @@ foreach my $rated (q('[{"name": "a"}, {"name": "b"}]', rate => 500), q('[{"name"
 {
 	my $set = $node->safe_psql('postgres', "SELECT max(set_id) FROM bench.compare($rated, scripts => 'select-only', transactions => 10, repeats => 1)");
 	my $drawn = $node->safe_psql('postgres', "SELECT bench.report(set_ids => '{$set}', format => 'html')");
-	like($drawn, qr/Latency beside the baseline\..*times the latency/s, "ratios of latency: $rated");
+	like($drawn, qr/Latency beside the baseline\..*times the latency of the baseline/s, "ratios of latency: $rated");
 	unlike($drawn, qr/Throughput beside the baseline|times the baseline/, "not of throughput: $rated");
 }
 # Two repeats have no interval: their runs are points.

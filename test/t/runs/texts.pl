@@ -131,6 +131,11 @@ foreach my $encoding (qw(UTF8 LATIN1 SQL_ASCII EUC_JP))
 
 	# Where texts are neither UTF8 nor unconverted, arguments must be ASCII.
 	my $any = $encoding =~ /^(UTF8|SQL_ASCII)$/;
+	value($database, qq(ALTER DATABASE "$database" SET search_path = "$text", public));
+	is(value($database, columns_of('state', "bench.run(sql => 'SELECT 1', transactions => 1, vacuum => 'none', label => 'path')")), 'finished', "$encoding: a search_path");
+	like(value($database, "SELECT setting FROM bench.run_settings JOIN bench.runs USING (run_id) WHERE label = 'path' AND name = 'search_path'"),
+		$any ? qr/^"\Q$text\E", public$/ : qr/^"[Zrich, ?]+", public$/, "$encoding: its text");
+	$node->safe_psql($database, qq(ALTER DATABASE "$database" RESET search_path));
 	foreach my $mode (qw(spi libpq))
 	{
 		foreach my $label ('plain', $any ? $text : 'simple')
