@@ -10,7 +10,6 @@ use crate::run::{DEFAULT_SCRIPTS, PgioOptions, RunOptions};
 use crate::security::with_pinned_settings;
 use crate::server::literal_to_copy;
 use selfbench_model::{Evidence, Mode, RunRecord, SetKind, Setting};
-use selfbench_report::is_shown;
 use serde_json::{Map, Value};
 
 /// Options that are stored as they resulted for a number of clients, which matters in mode libpq only.
@@ -180,8 +179,9 @@ fn settings_of_set(set_id: i64) -> Result<Vec<Setting>> {
 /// The call after statements that set these settings. `SET` would take the text of a list for a single
 /// name.
 fn in_session<'s>(settings: impl Iterator<Item = &'s Setting>, call: String) -> String {
+    // The processes of a run have an application_name of their own.
     let mut lines: Vec<String> = settings
-        .filter(|setting| is_shown(setting))
+        .filter(|setting| setting.name != "application_name")
         .map(|setting| {
             let (name, value) = (&setting.name, &setting.value);
             let (name, value) = (literal_to_copy(name), literal_to_copy(value));

@@ -485,10 +485,10 @@ is( $node->safe_psql(
 my $file = PostgreSQL::Test::Utils::tempdir . '/a, b@2.sql';
 append_to_file($file, "INSERT INTO told SELECT 'file';\n");
 $node->safe_psql('postgres', q{CREATE SCHEMA "a, ""b"""; CREATE TABLE "a, ""b""".told (text text)});
-my $lists = q{SET search_path = "a, ""b""", public; SET temp_tablespaces = pg_default, pg_default; SET work_mem = '5MB'; SET my.text = 'secret';};
-my $as_set = q{search_path="a, ""b""", public, temp_tablespaces=pg_default, pg_default};
+my $lists = q{SET search_path = "a, ""b""", public; SET temp_tablespaces = pg_default, pg_default; SET work_mem = '5MB'; SET DateStyle = 'German, DMY'; SET my.text = 'secret';};
+my $as_set = q{DateStyle=German, DMY, search_path="a, ""b""", public, temp_tablespaces=pg_default, pg_default};
 my $session_of = q{SELECT string_agg(concat_ws('=', name, setting), ', ' ORDER BY name COLLATE "C") FROM bench.run_settings s
-	WHERE s.run_id = r.run_id AND source = 'session' AND name IN ('my.text', 'search_path', 'temp_tablespaces', 'work_mem')};
+	WHERE s.run_id = r.run_id AND source = 'session' AND name IN ('DateStyle', 'my.text', 'search_path', 'temp_tablespaces', 'work_mem')};
 my $statements = qr/^((?:SELECT pg_catalog\.set_config\(.*\);\n)*SELECT \* FROM bench\.(?:run|compare|find_capacity)\(.*\);)$/m;
 foreach my $case (
 	[ 'lists, spi', $lists, qq{'"$file"\@3, select-only', mode => 'spi'}, qq(\{"\\"$file\\"\@3",select-only}|$as_set, work_mem=5MB) ],
