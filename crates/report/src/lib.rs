@@ -27,5 +27,4 @@ pub use advice::{
 pub use bottleneck::{Bottleneck, bottleneck};
 pub use budget::time_budget;
 pub use number::{counted, percentage, readable};
-pub use settings::is_shown;
 pub use text::{Style, lines, text};
