@@ -59,6 +59,7 @@ pub fn statements(record: &RunRecord, evidence: &Evidence) -> Result<String> {
         }
     }
     let of_session = settings_from(evidence, "session");
+    let of_session = of_session.map(|setting| (&setting.name, &setting.value));
     Ok(in_session(of_session, call(function, &arguments)))
 }
 
@@ -94,7 +95,8 @@ pub fn of_set(set_id: i64) -> Result<String> {
         .map(|(name, value)| format!("{name} => {}", literal(value)))
         .collect();
     let of_session = settings_of_set(set_id)?;
-    Ok(in_session(of_session.iter(), call(function, &arguments)))
+    let of_session = of_session.iter().map(|(name, value)| (name, value));
+    Ok(in_session(of_session, call(function, &arguments)))
 }
 
 /// The arguments of a series whose row has this document: of a comparison its arms, of a sweep the grid
@@ -160,30 +162,27 @@ fn settings_from<'e>(evidence: &'e Evidence, source: &str) -> impl Iterator<Item
 }
 
 /// The settings that the caller of a set has `SET`, as its first run with each has them.
-fn settings_of_set(set_id: i64) -> Result<Vec<Setting>> {
-    let settings = query_json::<(String, String, String)>(
-        "SELECT DISTINCT ON (s.name COLLATE \"C\") jsonb_build_array(s.name, s.setting, s.source)::text
+fn settings_of_set(set_id: i64) -> Result<Vec<(String, String)>> {
+    query_json(
+        "SELECT DISTINCT ON (s.name COLLATE \"C\")
+                jsonb_build_array(s.name, s.setting)::text
            FROM bench.runs r JOIN bench.run_settings s USING (run_id)
           WHERE r.set_id = $1 AND s.source = 'session' AND s.setting IS NOT NULL
           ORDER BY s.name COLLATE \"C\", r.run_id",
         set_id,
-    )?;
-    let setting = |(name, value, source)| Setting {
-        name,
-        value,
-        source,
-    };
-    Ok(settings.into_iter().map(setting).collect())
+    )
 }
 
-/// The call after statements that set these settings. `SET` would take the text of a list for a single
+/// The call after statements that set settings, given by name and value. `SET` would take the text of a list for a single
 /// name.
-fn in_session<'s>(settings: impl Iterator<Item = &'s Setting>, call: String) -> String {
+fn in_session<'s>(
+    settings: impl Iterator<Item = (&'s String, &'s String)>,
+    call: String,
+) -> String {
     // The processes of a run have an application_name of their own.
     let mut lines: Vec<String> = settings
-        .filter(|setting| setting.name != "application_name")
-        .map(|setting| {
-            let (name, value) = (&setting.name, &setting.value);
+        .filter(|(name, _)| *name != "application_name")
+        .map(|(name, value)| {
             let (name, value) = (literal_to_copy(name), literal_to_copy(value));
             format!("SELECT pg_catalog.set_config({name}, {value}, false);")
         })

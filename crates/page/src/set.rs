@@ -304,9 +304,8 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
 /// Whether ratios are those of latencies: an arm has a rate.
 fn compares_latency<S: Source>(set: &Set, source: &mut S) -> Result<bool, S::Error> {
     let rows = source.rows(&format!(
-        "SELECT bool_or(CASE WHEN a.arm ? o.name THEN a.arm ELSE s.options END ->> o.name IS NOT NULL) AS found \
-         FROM bench.sets s, jsonb_array_elements(s.options -> 'arms') a (arm), \
-         unnest('{{rate,load_factor}}'::text[]) o (name) WHERE s.set_id = {}",
+        "SELECT bool_or(coalesce(a.arm ->> 'rate', a.arm ->> 'load_factor') IS NOT NULL) AS found \
+         FROM bench.sets s, jsonb_array_elements(s.options -> 'arms') a (arm) WHERE s.set_id = {}",
         set.id
     ))?;
     let found = |row: &Row| row.0.iter().any(|(_, found)| *found == Value::Bool(true));

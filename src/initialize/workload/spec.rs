@@ -75,7 +75,7 @@ pub struct RowQuery {
     pub at_most: u64,
 }
 
-/// What the foreign keys of a table refer to.
+/// Tables that the foreign keys of a table refer to.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum References {
     /// Nothing: the table has none.

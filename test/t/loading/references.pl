@@ -56,14 +56,15 @@ SELECT n FROM generate_series(1, 10) n;
 -- pet: 2 parts of 10 rows
 SELECT n FROM generate_series(1, 10) n;
 LOAD
-define('tree',
-	'CREATE TABLE node (id bigint PRIMARY KEY, parent bigint REFERENCES node)',
-	<<'LOAD');
--- node: 5 parts of 100000 rows
+my $chain = <<'LOAD';
+5 parts of 100000 rows
 SELECT $1 * 10 + n, CASE WHEN $1 > 0 THEN $1 * 10 + n - 10 END
   FROM generate_series(1, 10) n
  WHERE $1 > 0 AND nextval('public.begun') > 0 OR pg_advisory_xact_lock_shared(7) IS NOT NULL;
 LOAD
+define('tree',
+	'CREATE TABLE node (id bigint PRIMARY KEY, parent bigint REFERENCES node)',
+	"-- node: $chain");
 define('parts',
 	'CREATE TABLE place (id bigint PRIMARY KEY); '
 	  . 'CREATE TABLE event (id bigint, place bigint) PARTITION BY RANGE (id); '
@@ -77,12 +78,7 @@ LOAD
 define('sub',
 	'CREATE TABLE fact (id bigint PRIMARY KEY, earlier bigint REFERENCES fact) PARTITION BY RANGE (id); '
 	  . 'CREATE TABLE fact_1 PARTITION OF fact FOR VALUES FROM (0) TO (1000)',
-	<<'LOAD');
--- fact_1: 5 parts of 100000 rows
-SELECT $1 * 10 + n, CASE WHEN $1 > 0 THEN $1 * 10 + n - 10 END
-  FROM generate_series(1, 10) n
- WHERE $1 > 0 AND nextval('public.begun') > 0 OR pg_advisory_xact_lock_shared(7) IS NOT NULL;
-LOAD
+	"-- fact_1: $chain");
 my %rows = (
 	sub => [ 'SELECT count(*), count(earlier) FROM fact', '50|40' ],
 	town  => [ 'SELECT (SELECT count(*) FROM house), (SELECT count(*) FROM person), (SELECT count(*) FROM street), (SELECT count(*) FROM pet)', '100|400|20|20' ],
