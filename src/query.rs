@@ -18,6 +18,9 @@ use pgrx::heap_tuple::PgHeapTuple;
 use pgrx::prelude::*;
 use pgrx::spi::{OwnedPreparedStatement, Query, SpiHeapTupleData, SpiTupleTable};
 
+/// A row of texts, each of which may be NULL.
+pub type Texts = Vec<Option<String>>;
+
 /// The first column of the first row; `None` if there is no row or it is NULL.
 pub fn first_value<T: FromDatum + IntoDatum>(
     sql: &str,
@@ -35,22 +38,43 @@ pub fn first_row(sql: &str) -> Result<Vec<Option<String>>> {
 }
 
 /// The rows of a query whose columns are all texts.
-pub fn rows_of_texts(sql: &str) -> Result<Vec<Vec<Option<String>>>> {
-    select(sql, None, &[], |rows| {
-        let columns = rows.columns()?;
-        rows.map(|row| {
-            (1..=columns)
-                .map(|column| Ok(row.get::<AnyText>(column)?.map(|text| text.0)))
-                .collect()
-        })
-        .collect()
+pub fn rows_of_texts(sql: &str) -> Result<Vec<Texts>> {
+    select(sql, None, &[], |rows| rows.map(|row| texts(&row)).collect())
+}
+
+/// The rows of a query whose columns are all texts, as many of the first as have at most that many bytes together;
+/// whether these are all. They are fetched as they are read: all of them might not fit into memory.
+pub fn rows_within(bytes: usize, sql: &str) -> Result<(Vec<Texts>, bool)> {
+    /// Rows that are fetched at a time.
+    const FEW: i32 = 10;
+    rolled_back(InTransaction::current()?, || {
+        let cursor = Cursor::open(sql, &[])?;
+        let (mut rows, mut left) = (Vec::new(), Some(bytes));
+        loop {
+            let fetched = cursor.fetch_rows(FEW, |row| {
+                let row = texts(&row)?;
+                left = left.and_then(|left| left.checked_sub(size(&row)));
+                rows.extend(left.map(|_| row));
+                Ok(())
+            })?;
+            pgrx::check_for_interrupts!();
+            if fetched == 0 || left.is_none() {
+                return Ok((rows, left.is_some()));
+            }
+        }
     })
 }
 
-fn texts_of_first_row(mut rows: SpiTupleTable) -> Result<Vec<Option<String>>> {
-    let Some(row) = rows.next() else {
-        return Ok(Vec::new());
-    };
+/// The bytes of the texts of a row.
+pub fn size(row: &Texts) -> usize {
+    row.iter().flatten().map(String::len).sum()
+}
+
+fn texts_of_first_row(mut rows: SpiTupleTable) -> Result<Texts> {
+    rows.next().map_or(Ok(Vec::new()), |row| texts(&row))
+}
+
+fn texts(row: &SpiHeapTupleData) -> Result<Texts> {
     (1..=row.columns())
         .map(|column| Ok(row.get::<AnyText>(column)?.map(|text| text.0)))
         .collect()

@@ -215,7 +215,8 @@ fn made(name: &str, facts: &Facts, statements: &[Stored]) -> Result<Made> {
     with_path(facts, || make(name, facts, &observed))
 }
 
-/// Fails if a workload cannot have that name.
+/// Fails if a workload cannot have that name, or its value sets could not have theirs.
 pub fn require_name(name: &str) -> Result<()> {
-    definitions::require_free(name)
+    definitions::require_free(name)?;
+    store::require_sets(name)
 }

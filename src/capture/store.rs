@@ -54,6 +54,30 @@ pub struct Row {
     pub query: Option<String>,
 }
 
+/// Fails if the role has value sets with names that the capture of a workload gives to its own, and that are not
+/// of an earlier capture.
+pub fn require_sets(name: &str) -> Result<()> {
+    let role = server::role();
+    let set = as_owner(|| {
+        query::first_value::<String>(
+            "SELECT min(v.set_name) FROM bench.value_sets v
+              WHERE v.owner = $1 AND starts_with(v.set_name, $2 || '.s')
+                AND substr(v.set_name, length($2) + 3) ~ '^[0-9]+$'
+                AND NOT EXISTS (SELECT FROM bench.workload_definitions d
+                                 WHERE d.owner = $1 AND d.name = $2 AND d.manifest ? 'captured')",
+            &[role.into(), name.into()],
+        )
+    })?;
+    let Some(set) = set else { return Ok(()) };
+    let message = format!("value set \"{set}\" already exists");
+    Err(Report {
+        detail: Some("A capture gives such names to the values of its statements.".into()),
+        hint: Some("Choose another name for the workload, or delete the rows of the set.".into()),
+        ..Report::new(Sqlstate::ERRCODE_DUPLICATE_OBJECT, message)
+    }
+    .into())
+}
+
 /// Stores a workload, or replaces it.
 pub fn store(name: &str, facts: &Facts, statements: &[Stored], made: Made) -> Result<Vec<Row>> {
     let Made {
@@ -156,7 +180,13 @@ pub fn store(name: &str, facts: &Facts, statements: &[Stored], made: Made) -> Re
                 &[owner, workload, JsonB(records).into()],
             )?;
         }
-        for (set, values) in sets {
+        let names: Vec<_> = sets.iter().map(|(set, _)| set.as_str()).collect();
+        // Those of an earlier capture, copied after a restore, which has no row of it.
+        run(
+            "DELETE FROM bench.value_sets v WHERE v.owner = $1 AND v.set_name = ANY($2)",
+            &[role.into(), names.into()],
+        )?;
+        for (set, values) in &sets {
             run(
                 "INSERT INTO bench.value_sets (owner, set_name, row_no, values)
                  SELECT $1, $2, e.number, ARRAY(SELECT jsonb_array_elements_text(e.row))

@@ -2,7 +2,7 @@
 //! caller.
 
 use crate::error::{Error, Result};
-use crate::query;
+use crate::query::{self, Texts};
 use crate::security::with_pinned_settings;
 use crate::state::session;
 use crate::state::transaction::{InTransaction, tried};
@@ -16,6 +16,8 @@ const READ_ROWS: f64 = 20_000.0;
 const READ_PAGES: f64 = 100.0;
 /// Rows of a sample at most.
 pub const SAMPLE_ROWS: usize = 5_000;
+/// Bytes of a sample at most, and of the values that are drawn from it for a statement.
+pub const SAMPLE_BYTES: usize = 16 << 20;
 
 /// A table.
 #[derive(Debug)]
@@ -201,8 +203,9 @@ fn look_up(oid: pg_sys::Oid) -> Result<Option<TableFacts>> {
 }
 
 /// The rows of a query of the caller's with that number of columns and a LIMIT, as the types print their values: a cast
-/// to text could be a function of another role. The query can change nothing, not even a sequence.
-pub fn rows(columns: usize, sql: &str) -> Result<Vec<Vec<Option<String>>>> {
+/// to text could be a function of another role. The query can change nothing, not even a sequence. Rows after the first
+/// that would exceed [`SAMPLE_BYTES`] are left out; whether none is.
+pub fn rows(columns: usize, sql: &str) -> Result<(Vec<Texts>, bool)> {
     let names: Vec<_> = (1..=columns).map(|number| format!("v{number}")).collect();
     let printed = |name: &String| {
         format!(
@@ -217,7 +220,7 @@ pub fn rows(columns: usize, sql: &str) -> Result<Vec<Vec<Option<String>>>> {
     );
     tried(InTransaction::current()?, || {
         session::read_only_subtransaction();
-        query::rows_of_texts(&sql)
+        query::rows_within(SAMPLE_BYTES, &sql)
     })
 }
 

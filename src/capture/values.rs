@@ -1,10 +1,11 @@
 //! Values for the parameters of a statement: what each stands for decides where its values come from. Values
 //! that are compared with columns of one table come from one row.
 
-use super::tables::{self, SAMPLE_ROWS, TableFacts, Tables};
+use super::tables::{self, SAMPLE_BYTES, SAMPLE_ROWS, TableFacts, Tables};
 use crate::backend::parameters::{Expression, Parameter, Understood, Use};
 use crate::backend::statement;
 use crate::error::{Error, Report, Result};
+use crate::query::{Texts, size};
 use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys;
 use serde::Deserialize;
@@ -944,9 +945,9 @@ impl Planner<'_> {
         if length > 0 && columns.iter().any(has_share) {
             length = length.max(SHARED);
         }
-        self.values.rows = vec![Vec::with_capacity(columns.len()); length];
-        for (number, column) in columns {
-            let reason = match &column {
+        let mut drawn = Vec::new();
+        for (number, column) in &columns {
+            let reason = match column {
                 Column::Sampled { table, .. } => match &samples[table] {
                     Ok(rows) if rows.is_empty() => Some(format!(
                         "{} has no rows for it",
@@ -964,30 +965,40 @@ impl Planner<'_> {
                     .values
                     .origins
                     .iter_mut()
-                    .find(|origin| origin.number == number);
+                    .find(|origin| origin.number == *number);
                 if let Some(origin) = origin {
                     origin.reason = reason;
                 }
                 continue;
             }
-            self.values.drawn.push(number);
-            let sample = match &column {
+            self.values.drawn.push(*number);
+            let sample = match column {
                 Column::Sampled { table, .. } => samples[table].as_deref().unwrap_or_default(),
                 Column::Fixed(_) => &[],
             };
-            for (row, value) in self.values.rows.iter_mut().zip(column.values(sample)) {
-                row.push(value);
-            }
+            drawn.push(column.values(sample));
         }
+        let rows = (0..length).map(|_| {
+            let row = drawn.iter_mut().map(|values| values.next().flatten());
+            row.collect::<Texts>()
+        });
+        let mut bytes = 0;
+        // Few large rows of a table may stand beside many of another one.
+        let fits = |row: &Texts| {
+            let is_first = bytes == 0;
+            bytes += size(row);
+            is_first || bytes <= SAMPLE_BYTES
+        };
+        self.values.rows = rows.take_while(fits).collect();
         Ok(())
     }
 }
 
-type Sample = [Vec<Option<String>>];
+type Sample = [Texts];
 
 impl Column {
     /// Its values, over and over, in the order of the rows of a sample.
-    fn values(&self, sample: &Sample) -> Box<dyn Iterator<Item = Option<String>> + '_> {
+    fn values<'v>(&'v self, sample: &'v Sample) -> Box<dyn Iterator<Item = Option<String>> + 'v> {
         match self {
             Column::Fixed(values) => Box::new(values.iter().cloned().cycle()),
             Column::Sampled {
@@ -998,15 +1009,14 @@ impl Column {
                 uniform,
                 ..
             } => {
-                let rows = sample.to_vec();
                 let mut seen = HashSet::new();
-                let is_first = |row: &&Vec<Option<String>>| seen.insert(row[*item].clone());
+                let is_first = |row: &&'v Texts| seen.insert(&row[*item]);
                 let different: Vec<_> = match *uniform > 0.0 {
-                    true => rows.iter().filter(is_first).cloned().collect(),
+                    true => sample.iter().filter(is_first).collect(),
                     false => Vec::new(),
                 };
                 Box::new((0..).map(move |row_no| {
-                    let at = |distance: usize| &rows[(row_no + distance) % rows.len()];
+                    let at = |distance: usize| &sample[(row_no + distance) % sample.len()];
                     if let Some(length) = array {
                         let values = (0..*length).map(|i| at(shift + i)[*item].clone());
                         return Some(array_literal(values.flatten()));
@@ -1030,8 +1040,8 @@ fn is_of_share(number: usize, share: f64) -> bool {
 }
 
 impl Group {
-    /// Rows with a value for each item; the reason if they cannot be read.
-    fn sample(&self) -> Found<Vec<Vec<Option<String>>>> {
+    /// Rows with a value for each item, as many as [`SAMPLE_BYTES`] allow; the reason if they cannot be read.
+    fn sample(&self) -> Found<Vec<Texts>> {
         let conditions = self
             .not_null
             .iter()
@@ -1045,7 +1055,16 @@ impl Group {
             self.facts.sampled(),
             conditions.join(" AND ")
         );
-        tables::or_reason(tables::rows(self.items.len(), &query))
+        let found = tables::or_reason(tables::rows(self.items.len(), &query))?;
+        Ok(
+            found.and_then(|(rows, are_all)| match are_all || !rows.is_empty() {
+                true => Ok(rows),
+                false => Err(format!(
+                    "rows of {} have more than 16 MB",
+                    self.facts.qualified
+                )),
+            }),
+        )
     }
 }
 
@@ -1073,11 +1092,19 @@ pub fn drawn_from(expression: &str, type_name: &str) -> Result<Vec<Option<String
         false => (expression, "pg_catalog.generate_series(1, 1000)".into()),
     };
     let most = SAMPLE_ROWS + 1;
-    let rows = tables::rows(
-        1,
-        &format!("SELECT ({value}\n)::{type_name} FROM {from} LIMIT {most}"),
-    )?;
-    Ok(rows.into_iter().flatten().collect())
+    let sql = format!("SELECT ({value}\n)::{type_name} FROM {from} LIMIT {most}");
+    match tables::rows(1, &sql)? {
+        (rows, true) => Ok(rows.into_iter().flatten().collect()),
+        (_, false) => {
+            let message = "the values of the expression have more than 16 MB";
+            let report = Report::new(Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message);
+            Err(Report {
+                hint: Some("Choose among them, as with LIMIT.".into()),
+                ..report
+            }
+            .into())
+        }
+    }
 }
 
 fn is_integer(type_name: &str) -> bool {

@@ -3,7 +3,6 @@
 use super::insert::{Row, columns_of_table};
 use super::json::{fields, parsed, query_json};
 use super::waits::SeenWaits;
-use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
 use crate::query::{self, quote_literal};
 use crate::run::script::has_writes;
@@ -237,18 +236,16 @@ fn planned_scripts(run: &Run) -> Vec<RunScript> {
 /// Number of other runs in progress on this server, of all roles and databases, plus those of this
 /// database that have ended since this one started.
 pub fn other_runs(run: &Run) -> Result<i32> {
-    transaction(|| {
-        let recorded = as_owner(|| {
-            query::first_value::<i64>(
-                "SELECT count(*) FROM bench.runs r
-                  WHERE r.run_id <> $1 AND r.imported_at IS NULL AND r.started_at < now()
-                    AND coalesce(r.finished_at > $2::timestamptz,
-                                 $2 IS NOT NULL AND r.state = 'running')",
-                &[run.run_id.into(), run.started_at.as_deref().into()],
-            )
-        })?;
-        Ok(runs_in_progress()?.max(recorded.unwrap_or(0) as i32))
-    })
+    let recorded = as_owner(|| {
+        query::first_value::<i64>(
+            "SELECT count(*) FROM bench.runs r
+              WHERE r.run_id <> $1 AND r.imported_at IS NULL AND r.started_at < now()
+                AND coalesce(r.finished_at > $2::timestamptz,
+                             $2 IS NOT NULL AND r.state = 'running')",
+            &[run.run_id.into(), run.started_at.as_deref().into()],
+        )
+    })?;
+    Ok(runs_in_progress()?.max(recorded.unwrap_or(0) as i32))
 }
 
 /// Number of other runs in progress on this server, of all roles and databases. Reads no table of

@@ -1,16 +1,21 @@
 //! Storing the log of single transactions.
 
-use super::store::{as_storer, hold};
-use crate::backend::transaction::transaction;
-use crate::copy::{CopyTarget, copy_in};
+use super::store::{as_storer, at_shutdown, hold, patiently};
+use crate::copy::{CopyTarget, Source, copy_in};
 use crate::error::Result;
 use crate::security::without_triggers;
 use crate::server;
 use pgrx::prelude::*;
 use selfbench_model::{LoggedTransaction, TransactionOutcome};
+use std::rc::Rc;
 
-/// Stores logged transactions, without waiting for the disk: the end of the run will.
-pub fn store(run_id: i64, rows: Vec<LoggedTransaction>) -> Result<()> {
+/// Stores logged transactions, without waiting for the disk: the end of the run will. While another session has
+/// locked the tables, `gives_up` is asked once a second whether to go on.
+pub fn store(
+    run_id: i64,
+    rows: &Rc<Vec<LoggedTransaction>>,
+    gives_up: impl FnMut() -> bool,
+) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -20,19 +25,37 @@ pub fn store(run_id: i64, rows: Vec<LoggedTransaction>) -> Result<()> {
         format: c"binary",
         freeze: false,
     };
-    let mut rows = rows.into_iter();
+    patiently(gives_up, || {
+        Spi::run("SET LOCAL synchronous_commit = off")?;
+        as_storer(|| {
+            hold(run_id)?;
+            // Looking their run up for each of them would take longer than storing them.
+            without_triggers(|| copy_in(&target, binary(run_id, Rc::clone(rows))))
+        })
+    })
+}
+
+/// Stores the last of a run's logged transactions, as soon as no other session has locked the tables.
+pub fn finish(run_id: i64, rows: &Rc<Vec<LoggedTransaction>>) -> Result<()> {
+    store(run_id, rows, at_shutdown)
+}
+
+/// Rows of `bench.transactions` in COPY's binary format.
+fn binary(run_id: i64, rows: Rc<Vec<LoggedTransaction>>) -> Source {
+    let mut next = 0;
     let mut buffer = BINARY_COPY_HEADER.to_vec();
     let mut taken = 0;
     let mut ended = false;
-    let source = move |out: &mut [u8]| {
+    Box::new(move |out: &mut [u8]| {
         while buffer.len() - taken < out.len() && !ended {
-            match rows.next() {
-                Some(row) => write_transaction(run_id, &row, &mut buffer),
+            match rows.get(next) {
+                Some(row) => write_transaction(run_id, row, &mut buffer),
                 None => {
                     ended = true;
                     buffer.extend_from_slice(&(-1i16).to_be_bytes());
                 }
             }
+            next += 1;
         }
         let n = out.len().min(buffer.len() - taken);
         out[..n].copy_from_slice(&buffer[taken..taken + n]);
@@ -42,14 +65,6 @@ pub fn store(run_id: i64, rows: Vec<LoggedTransaction>) -> Result<()> {
             taken = 0;
         }
         n
-    };
-    transaction(|| {
-        Spi::run("SET LOCAL synchronous_commit = off")?;
-        as_storer(|| {
-            hold(run_id)?;
-            // Looking their run up for each of them would take longer than storing them.
-            without_triggers(|| copy_in(&target, Box::new(source)))
-        })
     })
 }
 

@@ -168,7 +168,7 @@ pub fn update(run: &Run) -> Result<()> {
 
 /// Stores the end of a run that has ended before it could begin.
 pub fn end_early(run: &Run) -> Result<()> {
-    patiently(at_shutdown(), || as_storer(|| update_row(run)))
+    patiently(at_shutdown, || as_storer(|| update_row(run)))
 }
 
 /// Seconds for which storing the end of a run is tried while the server shuts down, if another
@@ -176,17 +176,15 @@ pub fn end_early(run: &Run) -> Result<()> {
 const AT_SHUTDOWN_S: u32 = 5;
 
 /// Whether the end of a run is no longer to be stored, if asked once a second.
-fn at_shutdown() -> impl FnMut() -> bool {
-    let mut left_s = AT_SHUTDOWN_S;
-    move || {
-        left_s -= u32::from(server::shuts_down());
-        left_s == 0
-    }
+pub(super) fn at_shutdown() -> bool {
+    static WAITED_S: AtomicU32 = AtomicU32::new(0);
+    let waits = u32::from(server::shuts_down());
+    WAITED_S.fetch_add(waits, Relaxed) + waits >= AT_SHUTDOWN_S
 }
 
 /// Runs `body` in a transaction, again while it waits for a lock for too long and `gives_up` does not
 /// tell it not to, which it is asked once a second. A `lock_timeout` of the session is the limit.
-fn patiently<T>(
+pub(super) fn patiently<T>(
     mut gives_up: impl FnMut() -> bool,
     mut body: impl FnMut() -> Result<T>,
 ) -> Result<T> {
@@ -297,7 +295,7 @@ pub fn finish(
     rows: &RemainingRows,
     observed: &Observed,
 ) -> Result<Vec<String>> {
-    patiently(at_shutdown(), || {
+    patiently(at_shutdown, || {
         as_storer(|| {
             update_row(&record.run)?;
             insert(&record.scripts)?;
@@ -320,7 +318,7 @@ pub fn finish(
 
 /// Stores the final state of a run whose figures are stored, with the conditions of its workload.
 pub fn verified(run: &Run, checks: &[RunCheck]) -> Result<()> {
-    patiently(at_shutdown(), || {
+    patiently(at_shutdown, || {
         as_storer(|| {
             update_row(run)?;
             insert(checks)

@@ -116,7 +116,7 @@ impl ClientProcesses {
 
     /// Waits until all have exited. With a request to `stop`, remaining processes are first
     /// requested to stop, then their statements are canceled. Processes that still remain are
-    /// terminated, at once if no caller waits for the run any more. Stores what they log meanwhile;
+    /// terminated, at once if no caller waits for the run any more. Takes what they log meanwhile;
     /// returns the error if that fails.
     pub fn stop(&self, stop: Stop, mut logbook: Option<&mut Logbook>) -> Result<()> {
         let started = &*self.0;
@@ -158,7 +158,7 @@ impl ClientProcesses {
             }
             // A client that waits for room in the log must not wait any longer.
             if let Some(logbook) = &mut logbook {
-                failed = failed.and(logbook.drain(segment));
+                failed = failed.and(logbook.take(segment));
             }
             latch::wait(TICK, WaitEvent::Workers);
         }

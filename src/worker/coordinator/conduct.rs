@@ -11,13 +11,14 @@ use crate::backend::interrupts::{
     leave_canceling, was_terminated,
 };
 use crate::backend::limits::{Limited, Limits};
-use crate::backend::transaction::abort;
+use crate::backend::transaction::{abort, transaction};
 use crate::clock;
 use crate::error::{Error, Result, catch, message};
 use crate::latch::{self, WaitEvent};
 use crate::results::load::SHORT;
 use crate::results::{load, store};
 use crate::run::RunSpec;
+use crate::security::with_lock_timeout;
 use crate::server;
 use crate::shared::watcher::Watcher;
 use crate::shared::{Header, Phase, Segment, Stop, WorkerState, reading};
@@ -124,8 +125,9 @@ impl Conductor<'_> {
             run.errors.push(error.report().one_line());
         }
         let observed = self.telemetry.conclude(run);
-        // Other runs may have started or ended meanwhile.
-        run.other_runs = run.other_runs.max(load::other_runs(run).unwrap_or(0));
+        // Other runs may have started or ended meanwhile. No cancel request would end a wait for a lock here.
+        let others = transaction(|| with_lock_timeout(c"1s", || load::other_runs(run)));
+        run.other_runs = run.other_runs.max(others.unwrap_or(0));
         let mut stored = Ok(Vec::new());
         if !spec.checks.is_empty() {
             // The run goes on for others, but its figures are safe whatever happens to this process.

@@ -3,6 +3,7 @@
 //! Clients only write to shared memory. The coordinator stores the entries when a ring is half
 //! full, from time to time, and at the end.
 
+use crate::backend::interrupts::asked_to_end;
 use crate::backend::limits::{Limited, Limits};
 use crate::clock;
 use crate::error::{Error, Result};
@@ -16,6 +17,7 @@ use selfbench_report::log::{Aggregate, LogFormat, transaction_line};
 use selfbench_script::clients_per_thread;
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::rc::Rc;
 
 /// Room for the log of all workers together, in bytes.
 const ROOM: usize = 16 << 20;
@@ -32,8 +34,10 @@ pub struct Logbook<'l> {
     run_id: i64,
     stores: bool,
     limits: &'l Limits,
-    /// Rows that are stored.
+    /// Rows that are stored or to be stored.
     rows: u64,
+    /// Rows to be stored.
+    unstored: Rc<Vec<LoggedTransaction>>,
     /// Converts a clock reading to microseconds since 1970.
     epoch_us: i64,
     format: LogFormat,
@@ -100,6 +104,7 @@ impl<'l> Logbook<'l> {
             stores: stores && log.aggregate_s.is_none(),
             limits,
             rows: 0,
+            unstored: Rc::default(),
             epoch_us,
             format,
             files,
@@ -117,9 +122,26 @@ impl<'l> Logbook<'l> {
             .any(|ring| ring.is_half_full())
     }
 
-    /// Stores and writes what the clients have logged since the last call; discards it if this has
-    /// failed before.
+    /// Stores and writes what the clients have logged since the last call. While another session has locked the
+    /// tables, waits until the run must end, and then leaves the rows to be stored by [`Self::close`].
     pub fn drain(&mut self, segment: &Segment) -> Result<()> {
+        self.take(segment)?;
+        match log::store(self.run_id, &self.unstored, asked_to_end) {
+            Err(error) if error.is_lock_timeout() && asked_to_end() => Ok(()),
+            stored => self.stored(stored),
+        }
+    }
+
+    /// Notes that the rows are stored, or that this has failed.
+    fn stored(&mut self, stored: Result<()>) -> Result<()> {
+        self.unstored = Rc::default();
+        self.failed |= stored.is_err();
+        stored
+    }
+
+    /// Writes what the clients have logged since the last call, and keeps it to be stored; discards it if the log
+    /// has failed before.
+    pub fn take(&mut self, segment: &Segment) -> Result<()> {
         if self.failed {
             self.bytes.clear();
             (0..segment.layout().workers)
@@ -127,12 +149,12 @@ impl<'l> Logbook<'l> {
                 .for_each(|ring| ring.read(&mut self.bytes));
             return Ok(());
         }
-        let drained = self.take(segment);
-        self.failed = drained.is_err();
-        drained
+        let taken = self.read(segment);
+        self.failed = taken.is_err();
+        taken
     }
 
-    fn take(&mut self, segment: &Segment) -> Result<()> {
+    fn read(&mut self, segment: &Segment) -> Result<()> {
         let has_rate = self.format.rate;
         let has_lag = |outcome| has_rate && outcome == TransactionOutcome::Success;
         let mut rows = Vec::new();
@@ -181,7 +203,7 @@ impl<'l> Logbook<'l> {
         let is_beyond = rows.len() > left;
         rows.truncate(left);
         self.rows += rows.len() as u64;
-        log::store(self.run_id, rows)?;
+        Rc::make_mut(&mut self.unstored).append(&mut rows);
         match is_beyond {
             false => Ok(()),
             true => {
@@ -191,9 +213,12 @@ impl<'l> Logbook<'l> {
         }
     }
 
-    /// Takes the remaining entries after the clients have ended.
+    /// Takes the remaining entries after the clients have ended, and stores what is not stored yet.
     pub fn close(mut self, segment: &Segment) -> Result<()> {
-        self.drain(segment)?;
+        let taken = self.take(segment);
+        let stored = log::finish(self.run_id, &self.unstored);
+        self.stored(stored)?;
+        taken?;
         if self.failed {
             return Ok(());
         }

@@ -206,7 +206,7 @@ fn perform(
             )?),
             None => None,
         };
-        run.other_runs = load::other_runs(&run)?;
+        run.other_runs = transaction(|| load::other_runs(&run))?;
         let telemetry = Telemetry::prepare(segment, spec, stores, database);
         leave_cancels();
         Ok((logbook, telemetry))

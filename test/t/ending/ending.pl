@@ -113,21 +113,32 @@ in_time_ok(
 	});
 like("$stdout$stderr", qr/canceling statement due to lock timeout/, "$label: the caller is told");
 
-# A caller that is terminated does not wait for a lock, and its run is stored when it is free.
-$label  = 'runs locked';
-$caller = start_sql($node, 'SELECT * FROM bench.run(' . endless($label, "scripts => 'nothing'") . ')', name => 'caller');
-wait_for_transactions($node, $label);
-$tables->query_safe('BEGIN; LOCK TABLE bench.runs IN SHARE MODE');
-$node->safe_psql('postgres', 'SELECT pg_terminate_backend(' . backend_of($node, 'caller') . ')');
-like((finish_sql($caller))[1], qr/FATAL:  57P01/, "$label: the caller ends");
-wait_for($node, "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'caller'");
-is( $node->safe_psql('postgres',
-		"SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator'"),
-	1,
-	"$label: its coordinator does not");
-$tables->query_safe('ROLLBACK');
-nothing_left_ok($node, $label);
-is(latest_run($node, $label)->{state}, 'canceled', "$label: stored");
+# A caller that is terminated does not wait for a lock, and its run is stored with its log when it is free.
+foreach my $lock ('bench.runs IN SHARE MODE', 'bench.transactions IN EXCLUSIVE MODE', 'bench.runs')
+{
+	my $log = $lock =~ /SHARE/ ? 'false' : 'true';
+	$label  = "locked: $lock";
+	$caller = start_sql($node, 'SELECT * FROM bench.run(' . endless($label, "scripts => 'nothing', log => $log") . ')', name => 'caller');
+	wait_for_transactions($node, $label);
+	$tables->query_safe("BEGIN; LOCK TABLE $lock");
+	wait_for($node,
+		"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator' AND wait_event_type = 'Lock'")
+	  if $log eq 'true';
+	$node->safe_psql('postgres', 'SELECT pg_terminate_backend(' . backend_of($node, 'caller') . ')');
+	like((finish_sql($caller))[1], qr/FATAL:  57P01/, "$label: the caller ends");
+	wait_for($node, "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'caller'");
+	is( $node->safe_psql('postgres',
+			"SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator'"),
+		1,
+		"$label: its coordinator does not");
+	$tables->query_safe('ROLLBACK');
+	nothing_left_ok($node, $label);
+	is(latest_run($node, $label)->{state}, 'canceled', "$label: stored");
+	next if $log eq 'false';
+	is( $node->safe_psql('postgres',
+			"SELECT count(*) - max(r.transactions) FROM bench.transactions JOIN bench.runs r USING (run_id) WHERE label = '$label'"),
+		'0', "$label: with its log");
+}
 
 # The log cannot be stored, in the middle and at the end.
 $node->safe_psql('postgres',

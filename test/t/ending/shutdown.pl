@@ -14,10 +14,11 @@ $node->safe_psql('postgres', 'SELECT bench.initialize()');
 # Starts a run without a limit.  Returns the session that called bench.run, if any.
 sub endless
 {
-	my ($function, $mode, $label) = @_;
+	my ($function, $mode, $label, $options) = @_;
 
+	$options //= '';
 	my $arguments =
-	  "mode => '$mode', clients => 3, duration => '10 min', vacuum => 'none', label => '$label'";
+	  "${options}mode => '$mode', clients => 3, duration => '10 min', vacuum => 'none', label => '$label'";
 	my $caller;
 	if ($function eq 'run')
 	{
@@ -51,16 +52,21 @@ foreach my $function (qw(run start))
 }
 
 # A lock that the end of no session releases.
-endless('start', 'spi', 'prepared');
-$node->safe_psql('postgres', "BEGIN; LOCK TABLE bench.runs IN SHARE MODE; PREPARE TRANSACTION 'lock'");
-ok($node->stop('fast', fail_ok => 1), 'a prepared transaction has locked the runs: the server stops');
-like(
-	slurp_file($node->logfile),
-	qr/LOG:  run \d+ of pg_selfbench: results could not be stored: canceling statement due to lock timeout/,
-	'the log has why the run is not stored');
-$node->start;
-$node->safe_psql('postgres', "ROLLBACK PREPARED 'lock'");
-next_run_ok($node, 'after a prepared transaction');
+foreach my $lock ('bench.runs IN SHARE MODE', 'bench.transactions IN SHARE MODE', 'bench.runs')
+{
+	my $offset = -s $node->logfile;
+	endless('start', 'spi', $lock, 'log => true, ');
+	$node->safe_psql('postgres', "BEGIN; LOCK TABLE $lock; PREPARE TRANSACTION 'lock'");
+	ok($node->stop('fast', fail_ok => 1), "a prepared transaction has locked $lock: the server stops");
+	like(
+		slurp_file($node->logfile, $offset),
+		qr/LOG:  run \d+ of pg_selfbench: results could not be stored: canceling statement due to lock timeout/,
+		"$lock: the log has why the run is not stored") unless $lock =~ /transactions/;
+	$node->start;
+	$node->safe_psql('postgres', "ROLLBACK PREPARED 'lock'");
+	next_run_ok($node, "$lock: afterwards");
+}
+like(latest_run($node, 'bench.transactions IN SHARE MODE')->{errors}, qr/canceling statement due to lock timeout/, 'a run whose log alone could not be stored says so');
 
 foreach my $mode (qw(spi libpq))
 {

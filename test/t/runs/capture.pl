@@ -126,6 +126,7 @@ foreach my $case (
 	[ 'SELECT id, name FROM items', qr/ERROR:  42601: subquery must return only one column/ ],
 	[ 'SELECT name FROM items WHERE id < 0', qr/ERROR:  22023: the query returns no row/ ],
 	[ 'SELECT i.name FROM items i, generate_series(1, 3)', qr/ERROR:  22023: the query returns more than 5000 rows\nDETAIL:.*\nHINT:  .*LIMIT 5000/ ],
+	[ "SELECT repeat('x', 6000000) FROM generate_series(1, 3)", qr/ERROR:  54000: the values of the expression have more than 16 MB\nHINT:  .*LIMIT/ ],
 	[ "nextval('app.live')::text", qr/ERROR:  25006: cannot execute nextval\(\) in a read-only transaction/ ])
 {
 	like(as('app', "SELECT bench.set_parameter('mine', $no, 1, \$\$$case->[0]\$\$)"), $case->[1], "refused: $case->[0]");
@@ -342,6 +343,31 @@ as('app', "SELECT bench.drop_workload('mine')");
 is(as('app', "DELETE FROM bench.value_sets WHERE set_name = 'mine.sizes' RETURNING row_no"), '1', 'a value set of the user');
 is(as('app', 'SELECT (SELECT count(*) FROM bench.captured_statements), (SELECT count(*) FROM bench.captured_tables), (SELECT count(*) FROM bench.value_sets)'),
 	'0|0|0', 'dropped with all that belongs to it');
+
+# Large values.
+$sql->(<<'SQL');
+SET ROLE app;
+CREATE TABLE app.docs (id int PRIMARY KEY, body text);
+CREATE TABLE app.huge (id int PRIMARY KEY, body text);
+ALTER TABLE app.docs ALTER body SET STORAGE EXTERNAL;
+INSERT INTO app.docs SELECT i, repeat('x', 400000) FROM generate_series(1, 100) i;
+INSERT INTO app.huge VALUES (1, repeat('x', 17000000));
+SQL
+executed('app', "SELECT id FROM huge WHERE body = 'a'", "UPDATE docs SET body = 'y' WHERE id = 1");
+is(captured('app'), "left out: parameter \$1: rows of app.huge have more than 16 MB\ncaptured", 'rows that are too large, and large rows');
+is(as('app', "SELECT count(*) BETWEEN 30 AND 43 FROM bench.value_sets"), 't', 'fewer values if they are large')
+  or diag as('app', "SELECT set_name, count(*), sum(octet_length(values::text)) FROM bench.value_sets GROUP BY 1");
+
+# A restored workload, whose value sets have been copied, is captured again.
+as('app', 'CREATE TABLE app.copied AS SELECT * FROM bench.value_sets');
+$sql->('DELETE FROM bench.captured_workloads');
+as('app', 'INSERT INTO bench.value_sets SELECT * FROM app.copied; DROP TABLE app.copied, app.huge');
+like(captured('app'), qr/\ncaptured\z/, 'captured again after a restore');
+as('app', "SELECT bench.drop_workload('mine')");
+as('app', "INSERT INTO bench.value_sets (set_name, row_no, \"values\") VALUES ('mine.s1', 1, '{1}')");
+like(as('app', "SELECT bench.capture_workload('mine')"),
+	qr/ERROR:  42710: value set "mine\.s1" already exists\nDETAIL:  .*\nHINT:  Choose another name/, 'a value set of the user with the name of one of a capture');
+as('app', 'DELETE FROM bench.value_sets; DROP TABLE app.docs');
 
 # Locks of rows are writes; storage parameters of keys are copied; tables may be found without a search_path.
 $sql->("SET ROLE app; CREATE TABLE app.kept (id int, v text, PRIMARY KEY (id) WITH (fillfactor = 50), UNIQUE (v) WITH (fillfactor = 60) DEFERRABLE INITIALLY DEFERRED);
