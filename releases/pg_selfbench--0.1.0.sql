@@ -1290,7 +1290,7 @@ seconds: time of the step';
 CREATE FUNCTION bench.initialize(
     workload text, -- name of a workload or of a mix of it, see bench.workloads
     scale int DEFAULT 1, -- scale, in units of the workload
-    variables jsonb DEFAULT NULL, -- variables of the workload, a JSON object of integers such as {"items": 1000}
+    variables jsonb DEFAULT NULL, -- variables of the workload, a JSON object of integers such as {"rows": 1000}
     seed bench.seed DEFAULT NULL, -- random seed, which determines the rows: an integer from 0 to 18446744073709551615, time or rand
     workers int DEFAULT NULL, -- number of processes that fill tables, including the loader
     target text DEFAULT NULL, -- server to connect to: a connection string or the name of a foreign server
@@ -1305,7 +1305,7 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'initialize_workload_w
 COMMENT ON FUNCTION bench.initialize(text, int, jsonb, bench.seed, int, text, text, boolean, boolean, text) IS 'create and fill the tables of a workload in the first schema of search_path; returns the seconds of each step
 workload: name of a workload or of a mix of it, see bench.workloads
 scale: scale, in units of the workload
-variables: variables of the workload, a JSON object of integers such as {"items": 1000}
+variables: variables of the workload, a JSON object of integers such as {"rows": 1000}
 seed: random seed, which determines the rows: an integer from 0 to 18446744073709551615, time or rand
 workers: number of processes that fill tables, including the loader
 target: server to connect to: a connection string or the name of a foreign server
@@ -3363,7 +3363,7 @@ COMMENT ON TYPE bench.sweep_result IS 'result row of bench.sweep, rounded: a poi
 CREATE FUNCTION bench.sweep(
     grid jsonb, -- object with an array of values for each option that varies
     repeats int DEFAULT 3, -- runs of each point, 1 to 1000
-    initialize boolean DEFAULT false, -- whether the grid may have scale, which drops pgbench's tables
+    initialize boolean DEFAULT false, -- whether the grid may have scale, which drops the tables of the scripts' workload
     scripts text DEFAULT NULL, -- names of scripts with weights, such as select-only@9, simple-update
     mode text DEFAULT 'spi', -- execution mode: spi or libpq
     clients int DEFAULT 1, -- number of clients, which execute transactions concurrently
@@ -3412,7 +3412,7 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 20 AS 'MODULE_PATHNAME', 'sweep_wrapper
 COMMENT ON FUNCTION bench.sweep IS 'run every combination of the values that a grid has for options
 grid: object with an array of values for each option that varies
 repeats: runs of each point, 1 to 1000
-initialize: whether the grid may have scale, which drops pgbench''s tables
+initialize: whether the grid may have scale, which drops the tables of the scripts'' workload
 scripts: names of scripts with weights, such as select-only@9, simple-update
 mode: execution mode: spi or libpq
 clients: number of clients, which execute transactions concurrently

@@ -99,7 +99,7 @@ COMMENT ON TYPE bench.sweep_result IS 'result row of bench.sweep, rounded: a poi
 CREATE FUNCTION bench.sweep(
     grid jsonb, -- object with an array of values for each option that varies
     repeats int DEFAULT 3, -- runs of each point, 1 to 1000
-    initialize boolean DEFAULT false, -- whether the grid may have scale, which drops pgbench's tables
+    initialize boolean DEFAULT false, -- whether the grid may have scale, which drops the tables of the scripts' workload
     {{arguments run_options}}
 ) RETURNS SETOF bench.sweep_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 20 AS 'MODULE_PATHNAME', 'sweep_wrapper';

@@ -264,7 +264,7 @@ macro_rules! initialize_workload_options {
         $make! { $($before)* {
             /// Scale, in units of the workload.
             scale: i32 = 1;
-            /// Variables of the workload, a JSON object of integers such as `{"items": 1000}`.
+            /// Variables of the workload, a JSON object of integers such as `{"rows": 1000}`.
             variables: Option<Value>;
             /// Random seed, which determines the rows: an integer from 0 to 18446744073709551615,
             /// `time` or `rand`. NULL is `time`.
