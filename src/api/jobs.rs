@@ -2,17 +2,17 @@
 
 use super::last;
 use super::run;
-use super::sets::arms::{Arm, require_storable};
+use super::sets::arms::{Arm, baseline, require_storable};
 use super::sets::capacity::CapacityOptions;
 use super::sets::compare::CompareOptions;
 use super::sets::sweep::SweepOptions;
 use super::sets::verdicts::Row;
-use super::trend::{require_figure, require_least_change};
+use super::trend::{has_figure, require_figure, require_least_change};
 use super::warnings;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::backend::limits;
-use crate::check::{argument, in_range, invalid, one_of};
+use crate::check::{argument, in_range, invalid, list, one_of};
 use crate::error::{Error, OrRaise, Result, catch, message};
 use crate::options::Options;
 use crate::query;
@@ -106,6 +106,49 @@ impl Work {
             Work::Compare(options) => of_arms(&options.check()?.series.arms),
             Work::Sweep(options) => of_arms(&options.check()?.series.arms),
         })
+    }
+
+    /// Tells which figures and arms have no nights, so that no alert comes of them.
+    fn tell_nightless(&self, figures: &[String]) -> Result<()> {
+        let arms = match self {
+            Work::Compare(options) => options.check()?.series.arms,
+            Work::Sweep(options) => options.check()?.series.arms,
+            Work::Run(_) | Work::Pgio(_) | Work::FindCapacity(_) => Vec::new(),
+        };
+        let observes = match self {
+            Work::Run(run) | Work::Pgio(PgioOptions { run, .. }) => run.observe,
+            _ => arms.iter().any(|arm| arm.options.observe),
+        };
+        let is_lacking = |figure: &&String| match self {
+            Work::FindCapacity(_) => *figure != "tps",
+            _ => !has_figure(figure, matches!(self, Work::Pgio(_)), observes),
+        };
+        let lacking: Vec<&String> = figures.iter().filter(is_lacking).collect();
+        if !lacking.is_empty() {
+            warnings::notice(
+                &format!("nights of the job lack figures: {}", list(&lacking)),
+                "No alert comes of a figure that nights lack, and nothing is repeated for it.",
+                match self {
+                    Work::FindCapacity(_) => "Nights of a search have the figure tps alone.",
+                    _ => {
+                        "CPU time and WAL need the option \"observe\"; the figures of \
+                         bench.pgio_runs need a job of pgio."
+                    }
+                },
+            );
+        }
+        let label_of = |arm: &Arm| arm.options.label.clone();
+        let label = baseline(&arms).and_then(label_of);
+        let is_other = |arm: &&Arm| label_of(arm) != label;
+        let others: Vec<&str> = arms.iter().filter(is_other).map(|arm| &*arm.name).collect();
+        if matches!(self, Work::Compare(_)) && !others.is_empty() {
+            warnings::notice(
+                &format!("arms of the job have no nights: {}", list(&others)),
+                "A night is an arm's runs beside those of the baseline, with the same label.",
+                "Give all arms one label.",
+            );
+        }
+        Ok(())
     }
 
     fn is_set(&self) -> bool {
@@ -231,6 +274,7 @@ fn schedule(call: Call<'_>) -> Scheduled {
         job.on_alert
             .as_deref()
             .map_or(Ok(()), alerts::check_answer)?;
+        work.tell_nightless(job.figures.as_deref().unwrap_or_default())?;
         if confirm > 0 && work.lacks_label()? {
             warnings::notice(
                 "the job repeats nothing when a night is suspect",

@@ -41,6 +41,14 @@ pub(super) fn require_figure(option: &'static str, figure: &str) -> Result<()> {
     one_of(option, figure, FIGURES).map(drop)
 }
 
+/// Whether runs have a figure of trends: some are those of pgio, some come from observing the server.
+pub(super) fn has_figure(figure: &str, is_pgio: bool, observes: bool) -> bool {
+    match figure {
+        "cpu_us_per_transaction" | "wal_bytes_per_transaction" => observes,
+        _ => is_pgio || figure == "tps" || figure.starts_with("latency_"),
+    }
+}
+
 /// Fails unless a change by that fraction can count.
 pub(super) fn require_least_change(least_change: f64) -> Result<f64> {
     in_range("least_change", least_change, 0.0, 1.0)

@@ -184,11 +184,19 @@ impl Reader {
         !unsafe { reads(node, this) }
     }
 
-    /// Whether a function reads nothing with the calling statement's snapshot.
+    /// Whether a function reads nothing with the calling statement's snapshot. Every aggregate says that it is
+    /// immutable, whatever its functions read: of them, only the server's own are believed.
     fn skips(&self, function: pg_sys::Oid) -> bool {
         // SAFETY: in a transaction.
-        let volatility = unsafe { pg_sys::func_volatile(function) } as u8;
-        volatility == pg_sys::PROVOLATILE_IMMUTABLE
+        let (volatility, kind) = unsafe {
+            (
+                pg_sys::func_volatile(function),
+                pg_sys::get_func_prokind(function),
+            )
+        };
+        let is_believed =
+            kind as u8 == pg_sys::PROKIND_FUNCTION || function.to_u32() < FIRST_FOREIGN;
+        (volatility as u8 == pg_sys::PROVOLATILE_IMMUTABLE && is_believed)
             || STABLE.contains(&function.to_u32())
             || (self.library.is_some()
                 && PgProc::new(function).is_some_and(|p| p.probin() == self.library))
@@ -231,8 +239,8 @@ const STABLE: [u32; 31] = [
     pg_sys::F_VERSION,
 ];
 
-/// The first object id that the server's own types do not have.
-const FIRST_FOREIGN_TYPE: u32 = 10_000;
+/// The first object id that the server's own types and functions do not have.
+const FIRST_FOREIGN: u32 = 10_000;
 
 /// Visits an expression: whether something in it may read a table.
 ///
@@ -249,8 +257,7 @@ unsafe extern "C-unwind" fn reads(node: *mut pg_sys::Node, reader: *mut std::ffi
             // Domains have constraints, which may call anything.
             pg_sys::NodeTag::T_CoerceToDomain | pg_sys::NodeTag::T_NextValueExpr => return true,
             pg_sys::NodeTag::T_CoerceViaIO
-                if (*node.cast::<pg_sys::CoerceViaIO>()).resulttype.to_u32()
-                    >= FIRST_FOREIGN_TYPE =>
+                if (*node.cast::<pg_sys::CoerceViaIO>()).resulttype.to_u32() >= FIRST_FOREIGN =>
             {
                 return true;
             }

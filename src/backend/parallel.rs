@@ -2,7 +2,8 @@
 //!
 //! The server plans these queries for one process, like all that it prepares for later executions,
 //! and would not execute them in parallel either, because it asks for a single row: a parallel plan
-//! cannot be continued after its first rows. Validation never continues it.
+//! cannot be continued after its first rows. Validation never continues it. Cursors of what is executed
+//! meanwhile, such as event triggers, are continued: they have the server's plans, and its limits.
 
 use crate::compat;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
@@ -13,8 +14,8 @@ use std::sync::OnceLock;
 /// The planner of another library.
 static NEXT: OnceLock<pg_sys::planner_hook_type> = OnceLock::new();
 
-/// Makes this process consider parallel plans for every query, and execute them in parallel where
-/// SPI wants a single row. The settings for parallel query apply.
+/// Makes this process consider parallel plans for every query that is planned without options, and
+/// execute them in parallel where SPI wants a single row. The settings for parallel query apply.
 pub fn consider_parallel_plans() {
     // SAFETY: a variable that only the main thread uses.
     unsafe {
@@ -32,7 +33,10 @@ unsafe extern "C-unwind" fn plan(
     options: c_int,
     parameters: pg_sys::ParamListInfo,
 ) -> *mut pg_sys::PlannedStmt {
-    let options = options | pg_sys::CURSOR_OPT_PARALLEL_OK as c_int;
+    let options = match options {
+        0 => pg_sys::CURSOR_OPT_PARALLEL_OK as c_int,
+        of_cursor => of_cursor,
+    };
     // SAFETY: what the server passes to planners.
     unsafe {
         match NEXT.get() {
@@ -53,12 +57,14 @@ struct FirstRow {
 
 /// Runs an execution without the limit that would prevent parallel workers.
 unsafe fn run(execution: *mut pg_sys::QueryDesc, rows: u64, run: &dyn Fn(u64)) {
-    // SAFETY: an execution that has been started, and its receiver, which is put back before this
-    // one ends; after an error, nothing is sent to either.
+    // SAFETY: an execution that has been started, the portal that is active, if there is one, and the
+    // receiver, which is put back before the execution ends; after an error, nothing is sent to either.
     unsafe {
+        let portal = pg_sys::ActivePortal;
+        let is_cursor = !portal.is_null() && (*portal).queryDesc == execution;
         let spi = (*execution).dest;
         let in_parallel = (*(*execution).plannedstmt).parallelModeNeeded;
-        if !in_parallel || rows != 1 || (*spi).mydest != pg_sys::CommandDest::DestSPI {
+        if !in_parallel || is_cursor || rows != 1 || (*spi).mydest != pg_sys::CommandDest::DestSPI {
             return run(rows);
         }
         let mut first = FirstRow {

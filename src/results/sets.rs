@@ -48,10 +48,13 @@ pub fn write(change: &Change, role: u32) -> Result<i64> {
             Change::Number => query::first_value::<i64>("SELECT nextval('bench.set_id_seq')", &[])?
                 .ok_or_else(|| Error::Limit("no set number".into())),
             Change::Begin { set_id, set } => {
-                // Sets whose session is gone go on only if they are resumed.
+                // Sets whose session is gone go on only if they are resumed. As with runs, locked ones are left.
                 Spi::run(
                     "UPDATE bench.sets SET state = 'lost'
-                      WHERE state = 'running' AND NOT bench_internal.is_locked('sets', set_id)",
+                      WHERE set_id IN (SELECT set_id FROM bench.sets
+                                        WHERE state = 'running'
+                                          AND NOT bench_internal.is_locked('sets', set_id)
+                                          FOR UPDATE SKIP LOCKED)",
                 )?;
                 Spi::run_with_args(
                     "INSERT INTO bench.sets (set_id, kind, owner, database_name, label, options,

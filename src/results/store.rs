@@ -79,11 +79,14 @@ pub fn next_run_id() -> Result<i64> {
 pub fn begin(run: &Run) -> Result<()> {
     transaction(|| {
         as_storer(|| {
-            // Runs whose coordinator is gone will never be finished by it.
+            // Runs whose coordinator is gone will never be finished by it. One that somebody has locked is
+            // left for the next run: nobody's transaction holds up those of others.
             Spi::run(
                 "UPDATE bench.runs SET state = 'lost'
-                  WHERE state IN ('starting', 'running')
-                    AND NOT bench_internal.is_live(run_id, segment)",
+                  WHERE run_id IN (SELECT run_id FROM bench.runs
+                                    WHERE state IN ('starting', 'running')
+                                      AND NOT bench_internal.is_live(run_id, segment)
+                                      FOR UPDATE SKIP LOCKED)",
             )?;
             insert(std::slice::from_ref(run))
         })

@@ -38,6 +38,11 @@ pub struct Arm {
     pub cannot: Option<String>,
 }
 
+/// The arm that the others are compared with: the one marked as the baseline, or the first.
+pub fn baseline(arms: &[Arm]) -> Option<&Arm> {
+    arms.iter().find(|arm| arm.baseline).or(arms.first())
+}
+
 /// The arms that a document has, an array of objects, at most `limit`. They are not
 /// [checked](Arm::check) yet.
 pub fn parse(document: &Value, common: &RunOptions, limit: usize) -> Result<Vec<Arm>> {

@@ -1,7 +1,7 @@
 //! Verdicts of a comparison: a row for each arm. The same rows are made of runs that have just
 //! ended and of stored ones.
 
-use super::arms::Arm;
+use super::arms::{Arm, baseline};
 use super::outcomes::Outcomes;
 use super::series::Series;
 use selfbench_model::{Figures, RunRecord};
@@ -118,7 +118,7 @@ impl Latencies {
 /// The rows of all arms, compared with the one marked as the baseline, or the first.
 pub fn rows(set_id: Option<i64>, series: &Series, outcomes: &Outcomes) -> Vec<Row> {
     let arms = &series.arms;
-    let Some(baseline) = arms.iter().find(|arm| arm.baseline).or(arms.first()) else {
+    let Some(baseline) = baseline(arms) else {
         return Vec::new();
     };
     let has_rate = |arm: &Arm| arm.options.rate.is_some() || arm.options.load_factor.is_some();

@@ -182,6 +182,20 @@ like($error, $violation, 'a row that violates a foreign key');
 $node->command_fails_like([qw(pgbench -i -I f theirs)], $violation, 'the same with pgbench');
 is(catalogs('ours'), catalogs('theirs'), 'the same foreign keys stay');
 
+# Cursors of event triggers go on after their first rows, and back: they have no parallel plans.
+$node->safe_psql('ours', <<'SQL');
+CREATE FUNCTION fetching() RETURNS event_trigger LANGUAGE plpgsql AS $$
+DECLARE c CURSOR FOR SELECT aid FROM pgbench_accounts; r record;
+BEGIN OPEN c; FETCH c INTO r; FETCH c INTO r; FETCH PRIOR FROM c INTO r; END $$;
+CREATE EVENT TRIGGER fetching ON ddl_command_end WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION fetching();
+SQL
+{
+	local $ENV{PGOPTIONS} = join ' ', map { "-c $_" } 'max_parallel_workers_per_gather=2',
+	  qw(parallel_setup_cost=0 parallel_tuple_cost=0 min_parallel_table_scan_size=0);
+	is($node->safe_psql('ours', 'SELECT count(*) FROM bench.initialize(foreign_keys => true)'), 6, 'cursors of event triggers');
+}
+$node->safe_psql('ours', 'DROP EVENT TRIGGER fetching; DROP FUNCTION fetching()');
+
 # The steps by name and in order.
 is( $node->safe_psql('ours',
 		"SELECT string_agg(step, ', ') FROM bench.initialize(steps => 'dtgvp', foreign_keys => true)"

@@ -210,6 +210,22 @@ foreach my $log ('false', 'true')
 }
 ok(wait_until_quiet($node), 'no process is left');
 
+# Runs and sets whose processes are gone are marked by the next ones, which wait for nobody who has locked their rows.
+as($root, "SELECT bench.compare('[{\"name\": \"gone\"}]', scripts => 'select-only', repeats => 1, $quick)");
+my ($gone, $gone_set) = map { scalar as($root, "UPDATE bench.$_->[0] SET state = 'running' WHERE $_->[1] = (SELECT max($_->[1]) FROM bench.$_->[0]) RETURNING $_->[1]") }
+	[ runs => 'run_id' ], [ sets => 'set_id' ];
+my $states = "SELECT (SELECT state FROM bench.runs WHERE run_id = $gone), (SELECT state FROM bench.sets WHERE set_id = $gone_set)";
+my $locking = start_sql($node, "BEGIN; UPDATE bench.runs SET label = label WHERE run_id = $gone; UPDATE bench.sets SET label = label WHERE set_id = $gone_set; SELECT pg_sleep(1000)",
+	name => 'locking');
+wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'locking' AND wait_event = 'PgSleep'");
+my $next = "SET statement_timeout = '60 s'; SELECT state FROM bench.run('select-only', $quick); SELECT runs FROM bench.compare('[{}]', scripts => 'select-only', repeats => 1, $quick)";
+is(as('tester', $next), "finished\n1", 'a run and a set of another role while the rows of lost ones are locked');
+is(as($root, $states), 'running|running', 'which leave these as they are');
+signal_sql($locking, 'INT');
+finish_sql($locking);
+is(as('tester', $next), "finished\n1", 'the next run and set');
+is(as($root, $states), 'lost|lost', 'mark them');
+
 # A result that is larger than the memory which caller and coordinator share, of a
 # caller that may see nothing of what is stored, or has an old snapshot.
 as($root, q(SELECT bench.define_script('large', 'SELECT ''' || repeat('x', 700000) || ''';'), bench.define_script('many', repeat(E'SELECT 1;\n', 3000))));

@@ -68,7 +68,13 @@ foreach my $name (sort keys %released)
 $node->safe_psql('postgres', sprintf(<<'SQL', $run =~ s/'%s'/label/r));
 CREATE PROCEDURE benchmark(label text) LANGUAGE plpgsql AS $$ BEGIN COMMIT; PERFORM %s; END $$
 SQL
+# An aggregate is immutable for the catalog, whatever its functions read.
+$node->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION counted(bigint, bigint) RETURNS bigint STABLE LANGUAGE sql AS 'SELECT count(*) FROM pgbench_branches';
+CREATE AGGREGATE reading(bigint) (sfunc = counted, stype = bigint, initcond = '0');
+SQL
 my %kept = (
+	'an aggregate'    => "SELECT max(state), reading(run_id) FROM $run",
 	'another table'   => "SELECT state FROM $run, pgbench_branches",
 	'a subquery'      => "SELECT state, (SELECT count(*) FROM pgbench_branches) FROM $run",
 	'REPEATABLE READ' => "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT state FROM $run; COMMIT",

@@ -299,6 +299,21 @@ sub by_hand_ok
 	(undef, undef, $told) =
 	  $node->psql('postgres', q(SELECT bench.schedule('three', '0 3 * * *', '{"transactions": 5}', confirm => 0)));
 	is($told, '', 'unless nothing is to be repeated');
+	# Labels and figures of which no alert could ever come are told.
+	my $of_arms = '"sql": "SELECT 1", "arms": [{"name": "a", "label": "x"}, {"name": "b", "label": %s}, {"name": "c", "label": "x"}]';
+	foreach (
+		[ '{"transactions": 5, "label": "x"}', '{tps,riops,latency_p99_ms}', qr/nights of the job lack figures: riops\n/ ],
+		[ '{"transactions": 5, "label": "x", "observe": false}', '{cpu_us_per_transaction}', qr/lack figures: cpu_us_per_transaction\n/ ],
+		[ '{"transactions": 5, "label": "x"}', '{cpu_us_per_transaction}', qr/^$/ ],
+		[ '{"find_capacity": {"latency_limit": 10, "label": "x"}}', '{latency_p99_ms}', qr/lack figures: latency_p99_ms\n.*of a search/s ],
+		[ '{"pgio": {"label": "x"}}', '{riops,tps}', qr/^$/ ],
+		[ sprintf("{\"compare\": {$of_arms}}", '"y"'), '{tps}', qr/arms of the job have no nights: b\n/ ],
+		[ sprintf("{\"compare\": {$of_arms}}", '"x"'), '{tps}', qr/^$/ ])
+	{
+		my ($options, $figures, $pattern) = @$_;
+		(undef, undef, $told) = $node->psql('postgres', "SELECT bench.schedule('three', '0 3 * * *', '$options', figures => '$figures')");
+		like($told, $pattern, "nights that there are not: $options, $figures");
+	}
 	(undef, undef, $told) = $node->psql('postgres',
 		q(SELECT bench.schedule('three', '0 3 * * *', '{"compare": {"sql": "SELECT 1"}}')), extra_params => [ '-U', 'plain' ]);
 	like($told, qr/arm "tcp" cannot run: /, 'and an arm that cannot run');
