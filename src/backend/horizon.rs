@@ -8,7 +8,7 @@
 //! So while this backend only waits, it resets its advertised `xmin`, as an idle backend does. This
 //! is safe only if nothing is read with that snapshot afterwards: the isolation level is READ
 //! COMMITTED, no transaction ID is assigned, no other snapshot is in use (an open cursor has one),
-//! a top-level statement called the function directly, and that statement, with all its subqueries,
+//! a top-level statement called the function directly, not one of a procedural language, and that statement, with all its subqueries,
 //! reads no table and calls no function that could. It may call this extension's functions any
 //! number of times, because their queries take their own snapshots (see `query`). In all other
 //! cases, the snapshot stays advertised, and the caller gets a notice.
@@ -74,6 +74,7 @@ unsafe fn is_releasable(fcinfo: pg_sys::FunctionCallInfo) -> bool {
         if pg_sys::XactIsoLevel != pg_sys::XACT_READ_COMMITTED as i32
             || pg_sys::GetTopTransactionIdIfAny() != pg_sys::InvalidTransactionId
             || pg_sys::IsSubTransaction()
+            || is_in_spi()
             // Another snapshot, such as an open cursor's, is still in use.
             || !pg_sys::ThereAreNoPriorRegisteredSnapshots()
             || fcinfo.is_null()
@@ -104,6 +105,14 @@ unsafe fn is_releasable(fcinfo: pg_sys::FunctionCallInfo) -> bool {
         reader.skips_plan((*statement).planTree)
             && plans((*statement).subplans).all(|plan| plan.is_null() || reader.skips_plan(plan))
     }
+}
+
+/// Whether a procedural language is executing: a loop or cursor of it is a statement of its own that shares the snapshot
+/// of the one around it.
+fn is_in_spi() -> bool {
+    // SAFETY: no relation has this name, and without a connection to SPI, none is looked for.
+    let found = unsafe { pg_sys::SPI_unregister_relation(c"".as_ptr()) };
+    found != pg_sys::SPI_ERROR_UNCONNECTED
 }
 
 /// Finds plans and expressions that read tables, or could.

@@ -11,6 +11,7 @@ use crate::state::transaction::{InTransaction, with_snapshot};
 use crate::text::c_text;
 use pgrx::pg_sys::NodeTag::*;
 use pgrx::{PgList, PgSqlErrorCode as Sqlstate, pg_sys};
+use selfbench_capture::MAX_PARAMETERS;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{CStr, c_void};
 
@@ -221,6 +222,12 @@ fn analyze(text: &CStr, tried: &BTreeMap<usize, usize>) -> Result<(Understood, V
                 &mut count,
                 std::ptr::null_mut(),
             );
+            if count > MAX_PARAMETERS as i32 {
+                return Err(Error::server(
+                    Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+                    format!("the statement has more than {MAX_PARAMETERS} parameters"),
+                ));
+            }
             let mut walk = Walk::default();
             walk.understood.writes_qualified = writes.0;
             for query in nodes::<pg_sys::Query>(queries) {
@@ -650,6 +657,7 @@ impl Walk {
             queries: self.queries.clone(),
             source: None,
             columns: Vec::new(),
+            left: MAX_NODES,
             failed: false,
         };
         // SAFETY: as above; the result consists of copies.
@@ -684,6 +692,7 @@ unsafe fn constant(expression: *mut pg_sys::Node) -> Option<String> {
         queries: Vec::new(),
         source: None,
         columns: Vec::new(),
+        left: MAX_NODES,
         failed: false,
     };
     // SAFETY: the caller's promise; the result consists of copies. Without queries, variables fail.
@@ -826,8 +835,13 @@ struct Resolve {
     /// The table, and which one of the query it is.
     source: Option<(pg_sys::Oid, *mut pg_sys::Query, i32)>,
     columns: Vec<i16>,
+    /// Nodes that may still be copied: a column of nested subqueries can mean exponentially many.
+    left: usize,
     failed: bool,
 }
+
+/// Most nodes of the meaning of an expression.
+const MAX_NODES: usize = 10_000;
 
 impl Resolve {
     /// Meaning of a variable; null if that is no column of the table.
@@ -941,6 +955,11 @@ unsafe extern "C-unwind" fn mutate(
     // SAFETY: the caller's promise; the tag tells the type.
     unsafe {
         let this = &mut *resolve.cast::<Resolve>();
+        this.failed |= this.left == 0;
+        if this.failed {
+            return node;
+        }
+        this.left -= 1;
         match (*node).type_ {
             T_Var => {
                 let meant = this.variable(node);

@@ -8,5 +8,5 @@ mod transactions;
 
 pub use repair::{is_key_check, is_query, repair};
 pub use script::{Step, body, statement};
-pub use tokens::{Kind, Token, tokens};
+pub use tokens::{Kind, MAX_PARAMETERS, Token, tokens};
 pub use transactions::{MOST_STATEMENTS, Plan, Rates, Share, arrange, settled_commits};

@@ -18,6 +18,9 @@ const BEFORE_VALUES: &str = " all and any array as asc asymmetric between both b
 /// Fields of intervals, behind a constant.
 const FIELDS: &str = " year month day hour minute second to ";
 
+/// Most tokens of a text in which expressions are looked for that an item of GROUP BY or ORDER BY repeats.
+const MOST_TOKENS: usize = 10_000;
+
 /// Keywords that end a list of GROUP BY or ORDER BY.
 const AFTER_LIST: &str = " having window order limit offset fetch for union intersect except on ";
 
@@ -188,6 +191,9 @@ fn extracted(sql: &str, all: &[Token], code: &[usize], here: usize, written: &mu
 /// An item of GROUP BY or ORDER BY that repeats an expression keeps its constants, which tell what the
 /// parameters of that expression were; these are written in their place.
 fn constants_of_groups(sql: &str, all: &[Token], code: &[usize], written: &mut [String]) {
+    if code.len() > MOST_TOKENS {
+        return;
+    }
     for item in items(sql, all, code) {
         let tokens = &code[item.clone()];
         if tokens.len() < 2 {
@@ -337,6 +343,13 @@ mod tests {
             ),
             "SELECT date_trunc('day', t), count(*) FROM a GROUP BY date_trunc('day', t) ORDER BY 1"
         );
+    }
+
+    #[test]
+    fn long_lists() {
+        let list = vec!["a"; 100_000].join(", ");
+        let sql = format!("SELECT a FROM t GROUP BY {list}");
+        assert_eq!(repair(&sql), sql);
     }
 
     #[test]

@@ -11,13 +11,16 @@ pub enum Kind {
     Text,
     /// Number.
     Number,
-    /// Parameter with its number.
+    /// Parameter with its number, from 1 to [`MAX_PARAMETERS`].
     Parameter(usize),
     /// Comment.
     Comment,
     /// Character of an operator, or punctuation.
     Symbol,
 }
+
+/// Most parameters of a statement, and the largest number of one: the protocol's limit.
+pub const MAX_PARAMETERS: usize = 65_535;
 
 /// Token with its place in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +55,9 @@ pub fn tokens(sql: &str) -> Vec<Token> {
     let mut found = Vec::new();
     let mut start = 0;
     while let Some(first) = sql[start..].chars().next() {
-        if first.is_whitespace() {
-            start += first.len_utf8();
+        // Other blanks of Unicode are parts of names for the server.
+        if matches!(first, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c') {
+            start += 1;
             continue;
         }
         let (kind, length) = token(&sql[start..], first);
@@ -85,8 +89,8 @@ fn token(rest: &str, first: char) -> (Kind, usize) {
         '$' if next.is_ascii_digit() => {
             let digits = span(&rest[1..], |c| c.is_ascii_digit());
             match rest[1..=digits].parse() {
-                Ok(number) => (Kind::Parameter(number), 1 + digits),
-                Err(_) => (Kind::Symbol, 1),
+                Ok(number @ 1..=MAX_PARAMETERS) => (Kind::Parameter(number), 1 + digits),
+                _ => (Kind::Symbol, 1),
             }
         }
         '$' => match dollar_quoted(rest) {
@@ -194,6 +198,13 @@ mod tests {
                 (Kind::Symbol, "::"),
                 (Kind::Word, "int4"),
             ]
+        );
+        // What the server takes for names, and numbers that no parameter has.
+        let of_names = "a \u{a0}$4294967297 $0 $65536";
+        assert!(
+            tokens(of_names)
+                .iter()
+                .all(|t| !matches!(t.kind, Kind::Parameter(_)))
         );
         for broken in ["'a", "\"a", "/* a", "$a$ b", "$", "é'", "E'\\"] {
             assert!(tokens(broken).iter().all(|t| t.end <= broken.len()));

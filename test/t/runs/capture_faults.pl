@@ -46,7 +46,7 @@ like(scalar on($node, "SET compute_query_id = off; SELECT bench.capture_workload
 sub captured
 {
 	my (@statements) = @_;
-	on($node, "SELECT pg_stat_statements_reset();\n\\o /dev/null\n" . join "\n", map { ("$_;") x 3 } @statements);
+	on($node, "SELECT pg_stat_statements_reset();\n\\o /dev/null\n" . join "\n", map { "$_;\n$_;\n$_;" } @statements);
 	return on($node, "SET client_min_messages = warning; SELECT status || coalesce(': ' || reason, ''), calls, query FROM bench.capture_workload('mine', period => NULL)
 		WHERE query !~ 'statements\$' ORDER BY query");
 }
@@ -67,6 +67,15 @@ is(scalar captured('SELECT raises(id) FROM items WHERE id = 3'), 'captured|3|SEL
 ($stdout, $stderr) = on($node, "SELECT state, transactions + failed, transactions > 0 AND failed > 0 FROM bench.run('mine', transactions => 100, allow_writes => true, seed => 1)");
 is($stdout, 'finished|100|t', 'some of its calls fail, and the run goes on');
 like($stderr, qr/WARNING:  01000: [0-9]+ of 100 transactions failed, the first with: \d+ is even/, 'which is told');
+
+# Names with a blank that is one of Unicode only, and numbers that no parameter has; parameters whose meaning would be
+# of exponential size.
+my $name = "\xC2\xA0\$4294967297";
+like(scalar captured("SELECT 1 AS $name, to_char(                                        1, '9')"),
+	qr/^(?:captured|left out: .*)\|3\|SELECT \$1 AS /, 'a name that looks like a parameter');
+my $nested = 'SELECT 0::float8 AS a FROM items';
+$nested = "SELECT a + a AS a FROM ($nested OFFSET 0) x" foreach 1 .. 35;
+like(scalar captured("SELECT FROM ($nested) y WHERE a = 1.5"), qr/\|3\|SELECT FROM \(/, 'columns of nested subqueries');
 
 # A statement that differs from those of other numbers.
 sub distinct

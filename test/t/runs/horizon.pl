@@ -66,7 +66,10 @@ foreach my $name (sort keys %released)
 }
 
 $node->safe_psql('postgres', sprintf(<<'SQL', $run =~ s/'%s'/label/r));
-CREATE PROCEDURE benchmark(label text) LANGUAGE plpgsql AS $$ BEGIN COMMIT; PERFORM %s; END $$
+CREATE PROCEDURE benchmark(label text) LANGUAGE plpgsql AS $$ BEGIN COMMIT; PERFORM %1$s; END $$;
+CREATE FUNCTION looping(label text) RETURNS bigint STABLE LANGUAGE plpgsql AS $$
+DECLARE r record;
+BEGIN FOR r IN SELECT state FROM %1$s LOOP END LOOP; RETURN count(*) FROM pgbench_branches; END $$
 SQL
 # An aggregate is immutable for the catalog, whatever its functions read.
 $node->safe_psql('postgres', <<'SQL');
@@ -78,6 +81,8 @@ my %kept = (
 	'another table'   => "SELECT state FROM $run, pgbench_branches",
 	'a subquery'      => "SELECT state, (SELECT count(*) FROM pgbench_branches) FROM $run",
 	'REPEATABLE READ' => "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT state FROM $run; COMMIT",
+	'a loop of a function' => "SELECT looping('%s')",
+	'a loop of a DO block' => "DO \$\$ DECLARE r record; BEGIN FOR r IN SELECT state FROM $run LOOP END LOOP; END \$\$",
 	'a DO block'      => "DO \$\$ BEGIN PERFORM $run; END \$\$",
 	'a subtransaction' => "BEGIN; SAVEPOINT s; SELECT state FROM $run; COMMIT",
 	'a reading function' => "SELECT state, pg_get_viewdef('bench.run_summary') <> '' FROM $run",

@@ -306,7 +306,6 @@ sub by_hand_ok
 		[ '{"transactions": 5, "label": "x", "observe": false}', '{cpu_us_per_transaction}', qr/lack figures: cpu_us_per_transaction\n/ ],
 		[ '{"transactions": 5, "label": "x"}', '{cpu_us_per_transaction}', qr/^$/ ],
 		[ '{"find_capacity": {"latency_limit": 10, "label": "x"}}', '{latency_p99_ms}', qr/lack figures: latency_p99_ms\n.*of a search/s ],
-		[ '{"pgio": {"label": "x"}}', '{riops,tps}', qr/^$/ ],
 		[ sprintf("{\"compare\": {$of_arms}}", '"y"'), '{tps}', qr/arms of the job have no nights: b\n/ ],
 		[ sprintf("{\"compare\": {$of_arms}}", '"x"'), '{tps}', qr/^$/ ])
 	{
