@@ -1805,11 +1805,29 @@ AS $$
                SELECT d.refclassid, d.refobjid FROM pg_depend d
                 WHERE d.classid = u.class AND d.objid = u.object
                   AND d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass)) n (class, object))
-    SELECT u.used_by::regclass, f.oid::regprocedure, f.proowner::regrole
-      FROM used u JOIN pg_proc f ON u.class = 'pg_proc'::regclass AND f.oid = u.object
-      JOIN pg_roles r ON r.oid = f.proowner
-     WHERE NOT r.rolsuper AND r.rolname <> current_user
-     ORDER BY u.used_by::regclass::text, f.oid::regprocedure::text
+    -- One that the transaction does not see is newer than it.
+    SELECT u.used_by::regclass, u.object::regprocedure, f.proowner::regrole
+      FROM used u LEFT JOIN pg_proc f ON f.oid = u.object LEFT JOIN pg_roles r ON r.oid = f.proowner
+     WHERE u.class = 'pg_proc'::regclass AND u.object <> 0
+       AND (r.oid IS NULL OR NOT r.rolsuper AND r.rolname <> current_user)
+     ORDER BY u.used_by::regclass::text, u.object::regprocedure::text
+$$;
+
+/* Fails if tables use such functions. */
+CREATE FUNCTION bench_internal.refuse_foreign_functions(tables oid[]) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    found record;
+BEGIN
+    SELECT f.* INTO found FROM bench_internal.foreign_functions(tables) f LIMIT 1;
+    IF found.function IS NOT NULL THEN
+        RAISE 'copying table "%" would call function % of role %', found.used_by, found.function, found.owner
+            USING ERRCODE = 'insufficient_privilege', DETAIL = 'It would be called with your rights.',
+            HINT = format('Capture and copy the tables as role %s.', found.owner);
+    END IF;
+END
 $$;
 
 /* What the guard of a run puts around a sequence that it does not know beforehand. */
@@ -1847,6 +1865,9 @@ DECLARE
     path text;
     relations oid[];
     sequences oid[];
+    -- Tables that the workload does not write.
+    examined oid[];
+    indexes oid[];
     found record;
     part record;
     begun timestamptz;
@@ -1902,18 +1923,20 @@ BEGIN
             USING ERRCODE = 'feature_not_supported',
             HINT = 'With allow_writes => true, runs change the tables themselves.';
     END LOOP;
+    -- From now on, owners cannot change or drop what the tables have. What they can add is left out, such as indexes, or
+    -- examined in the copies.
+    FOR found IN SELECT c.oid::regclass AS name FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind IN ('r', 'p') ORDER BY c.oid
+    LOOP
+        EXECUTE format('LOCK TABLE ONLY %s IN ACCESS SHARE MODE', found.name);
+    END LOOP;
+    indexes := ARRAY(SELECT x.indexrelid FROM pg_index x WHERE x.indrelid = ANY (relations) AND x.indisvalid);
     -- Functions of another role would have the caller's rights. They have them already where the workload writes.
-    SELECT f.* INTO found
-      FROM bench_internal.foreign_functions(ARRAY(
-               SELECT r FROM unnest(relations) r
-               EXCEPT
-               SELECT to_regclass(format('%I.%I', c.table_schema, c.table_name)) FROM bench.captured_tables c
-                WHERE c.owner = quote_ident(current_user)::regrole AND c.workload = clone_tables.workload AND c.written)) f LIMIT 1;
-    IF found.function IS NOT NULL THEN
-        RAISE 'copying table "%" would call function % of role %', found.used_by, found.function, found.owner
-            USING ERRCODE = 'insufficient_privilege', DETAIL = 'It would be called with your rights.',
-            HINT = format('Capture and copy the tables as role %s.', found.owner);
-    END IF;
+    examined := ARRAY(
+        SELECT r FROM unnest(relations) r
+        EXCEPT
+        SELECT to_regclass(format('%I.%I', c.table_schema, c.table_name)) FROM bench.captured_tables c
+         WHERE c.owner = quote_ident(current_user)::regrole AND c.workload = clone_tables.workload AND c.written);
+    PERFORM bench_internal.refuse_foreign_functions(examined);
     SELECT string_agg(c.oid::regclass::text, ' and ') AS names INTO found FROM pg_class c
      WHERE c.oid = ANY (relations) GROUP BY c.relname HAVING count(*) > 1 LIMIT 1;
     IF found.names IS NOT NULL THEN
@@ -2018,6 +2041,10 @@ BEGIN
         EXECUTE found.sql;
     END LOOP;
 
+    PERFORM bench_internal.refuse_foreign_functions(ARRAY(
+        SELECT k.oid FROM pg_class c JOIN pg_class k ON k.relname = c.relname AND k.relnamespace = to_regnamespace(new_schema)
+         WHERE c.oid = ANY (examined)));
+
     -- Rows, then keys and indexes.
     FOR found IN
         SELECT c.oid, c.relname, c.relkind, c.relispartition AS is_part, c.oid::regclass::text AS name,
@@ -2051,7 +2078,7 @@ BEGIN
               FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
               LEFT JOIN pg_constraint n ON n.conindid = i.oid AND n.conrelid = found.oid AND n.contype IN ('p', 'u', 'x'),
                    LATERAL (SELECT CASE WHEN x.indisunique THEN 'UNIQUE ' END) u (is_unique)
-             WHERE x.indrelid = found.oid AND x.indisvalid ORDER BY i.relname
+             WHERE x.indrelid = found.oid AND x.indexrelid = ANY (indexes) ORDER BY i.relname
         LOOP
             PERFORM bench_internal.execute_restricted(part.sql);
         END LOOP;

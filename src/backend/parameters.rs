@@ -347,6 +347,8 @@ struct Walk {
     known: HashSet<*mut pg_sys::Node>,
     /// Volatile functions.
     functions: BTreeSet<u32>,
+    /// Nodes that have been copied for the meaning of expressions.
+    copied: usize,
 }
 
 // SAFETY (of all functions here): queries are those of the server's analysis, each node is of the type that its
@@ -446,6 +448,7 @@ impl Walk {
     ) {
         // SAFETY: as above.
         unsafe {
+            pg_sys::check_stack_depth();
             let bare = stripped(expression);
             if bare.is_null() {
                 return;
@@ -652,17 +655,18 @@ impl Walk {
     }
 
     /// An expression in terms of the columns of one table; `None` if it is not one.
-    unsafe fn resolved(&self, expression: *mut pg_sys::Node) -> Option<Expression> {
+    unsafe fn resolved(&mut self, expression: *mut pg_sys::Node) -> Option<Expression> {
         let mut resolve = Resolve {
             queries: self.queries.clone(),
             source: None,
             columns: Vec::new(),
-            left: MAX_NODES,
+            left: MAX_NODES.saturating_sub(self.copied),
             failed: false,
         };
         // SAFETY: as above; the result consists of copies.
         unsafe {
             let result = mutate(expression, std::ptr::from_mut(&mut resolve).cast());
+            self.copied = MAX_NODES - resolve.left;
             let (table, _, _) = resolve.source?;
             if resolve.failed
                 || pg_sys::contain_volatile_functions(result)
@@ -840,8 +844,8 @@ struct Resolve {
     failed: bool,
 }
 
-/// Most nodes of the meaning of an expression.
-const MAX_NODES: usize = 10_000;
+/// Most nodes that are copied for the expressions of a statement.
+const MAX_NODES: usize = 100_000;
 
 impl Resolve {
     /// Meaning of a variable; null if that is no column of the table.
@@ -954,6 +958,7 @@ unsafe extern "C-unwind" fn mutate(
     }
     // SAFETY: the caller's promise; the tag tells the type.
     unsafe {
+        pg_sys::check_stack_depth();
         let this = &mut *resolve.cast::<Resolve>();
         this.failed |= this.left == 0;
         if this.failed {

@@ -11,7 +11,7 @@ use selfbench_capture::{
 use selfbench_script::{Protocol, WorkloadBuilder};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Name of the script of transaction blocks.
 const BLOCK: &str = "transaction";
@@ -220,6 +220,10 @@ fn understand(statement: &Observed) -> Found<(String, Understood)> {
             _ => None,
         })
         .collect();
+    let numbers: BTreeSet<_> = places.iter().map(|(number, _)| number).collect();
+    if numbers.len() > MAX_PARAMETERS {
+        return Ok(Err(format!("it has more than {MAX_PARAMETERS} parameters")));
+    }
     let found = parameters::understand(&repaired, &places)?;
     Ok(match found {
         Ok(understood) => Ok((repaired, understood)),
@@ -368,9 +372,6 @@ fn excluded(understood: &Understood) -> Option<String> {
             "it writes a table whose schema it names, or may lock its rows, and would not use a copy"
                 .into(),
         );
-    }
-    if understood.parameters.len() > MAX_PARAMETERS {
-        return Some(format!("it has more than {MAX_PARAMETERS} parameters"));
     }
     let acts =
         |function: &&Function| function.is_builtin && !HARMLESS.contains(&function.name.as_str());

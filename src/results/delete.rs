@@ -58,6 +58,7 @@ const AT_ONCE: i32 = 100;
 
 /// Whether a run can be pruned, if its set can: it is older than `$3`, not in progress, no baseline, and of no open alert.
 const IS_OLD: &str = "(r.created_at < now() - $3 AND r.state NOT IN ('starting', 'running') AND NOT r.is_baseline
+                       AND NOT r.teardown_due
                        AND NOT EXISTS (SELECT FROM bench.alerts a, unnest(a.runs_before || a.runs_after) u (run_id)
                                         WHERE a.state = 'open' AND u.run_id = r.run_id))";
 /// Whether a set is in progress.

@@ -239,6 +239,25 @@ like(as($super, "SELECT FROM bench.clone_tables('own', 'own_copy', '{app.checked
 	qr/ERROR:  42501: copying table "app\.checked" would call function app\.told\(text\) of role app\nDETAIL:  It would be called with your rights\.\nHINT:  Capture and copy the tables as role app\./, 'a copy by the superuser');
 is(as($super, "SELECT table_name, rows FROM bench.clone_tables('own', 'own_copy', '{app.plain}') ORDER BY 1"), "events|9\npairs|20\nplain|0", 'of tables without code');
 
+# What an owner adds while rows are copied is not executed.
+as($super, <<'SQL');
+CREATE FUNCTION public.held(int) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN true; END';
+CREATE TABLE public.aaa (id int CHECK (public.held(id)));
+INSERT INTO public.aaa VALUES (1);
+SQL
+my $holder = start_sql($node, 'SELECT pg_advisory_lock(4711), pg_sleep(1000)', name => 'holder');
+wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND granted");
+my $cloning = start_sql($node, "SELECT string_agg(table_name, ' ' ORDER BY table_name) FROM bench.clone_tables('own', 'late_copy', '{public.aaa,app.plain}')", name => 'cloning');
+wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted");
+($stdout, $stderr) = as($super, "SET ROLE app;\nCREATE INDEX late ON app.plain (app.told(v));\nSET lock_timeout = 100;\nALTER TABLE app.plain ADD CHECK (app.told(v) IS NOT NULL)");
+like($stderr, qr/ERROR:  55P03: canceling statement due to lock timeout/, 'an owner cannot change tables while they are copied');
+signal_sql($holder, 'INT');
+finish_sql($holder);
+($stdout, $stderr) = finish_sql($cloning);
+is($stdout, 'aaa events pairs plain', 'copies');
+unlike($stderr, qr/told by/, 'which call nothing that an owner has added meanwhile');
+is(as($super, "SELECT string_agg(indexname, ' ') FROM pg_indexes WHERE schemaname = 'late_copy' AND indexname = 'late'"), '', 'nor have it');
+
 # Membership is needed each time, also at the end of a window.
 $reset->();
 my $waiting = start_sql($node, "SELECT FROM bench.capture_workload('mine', period => '5 s', roles => '{app}')", user => 'member', name => 'member');
