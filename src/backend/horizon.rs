@@ -90,8 +90,10 @@ unsafe fn is_releasable(fcinfo: pg_sys::FunctionCallInfo) -> bool {
         if query.is_null() || (*query).plannedstmt.is_null() {
             return false;
         }
-        // The statement calls the function directly, not through another function.
-        if pg_sys::GetActiveSnapshot() != (*query).snapshot {
+        // The statement calls the function directly, not through another function, and no cursor of the function that
+        // opened it has the same snapshot.
+        let snapshot = (*query).snapshot;
+        if pg_sys::GetActiveSnapshot() != snapshot || (*snapshot).regd_count > OWN_REFERENCES {
             return false;
         }
         let Some(function) = PgProc::new((*(*fcinfo).flinfo).fn_oid) else {
@@ -106,6 +108,9 @@ unsafe fn is_releasable(fcinfo: pg_sys::FunctionCallInfo) -> bool {
             && plans((*statement).subplans).all(|plan| plan.is_null() || reader.skips_plan(plan))
     }
 }
+
+/// References of a statement to its snapshot: of its description and of its execution.
+const OWN_REFERENCES: u32 = 2;
 
 /// Whether a procedural language is executing: a loop or cursor of it is a statement of its own that shares the snapshot
 /// of the one around it.

@@ -67,6 +67,9 @@ foreach my $name (sort keys %released)
 
 $node->safe_psql('postgres', sprintf(<<'SQL', $run =~ s/'%s'/label/r));
 CREATE PROCEDURE benchmark(label text) LANGUAGE plpgsql AS $$ BEGIN COMMIT; PERFORM %1$s; END $$;
+CREATE FUNCTION opening(label text) RETURNS void STABLE LANGUAGE plpgsql AS $$
+DECLARE a CURSOR FOR SELECT state FROM %1$s; b CURSOR FOR SELECT count(*) FROM pgbench_branches;
+BEGIN a := 'a'; b := 'b'; OPEN a; OPEN b; END $$;
 CREATE FUNCTION looping(label text) RETURNS bigint STABLE LANGUAGE plpgsql AS $$
 DECLARE r record;
 BEGIN FOR r IN SELECT state FROM %1$s LOOP END LOOP; RETURN count(*) FROM pgbench_branches; END $$
@@ -81,6 +84,7 @@ my %kept = (
 	'another table'   => "SELECT state FROM $run, pgbench_branches",
 	'a subquery'      => "SELECT state, (SELECT count(*) FROM pgbench_branches) FROM $run",
 	'REPEATABLE READ' => "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT state FROM $run; COMMIT",
+	'a cursor of a function' => "BEGIN; SELECT FROM opening('%s'); FETCH FROM a; FETCH FROM b; COMMIT",
 	'a loop of a function' => "SELECT looping('%s')",
 	'a loop of a DO block' => "DO \$\$ DECLARE r record; BEGIN FOR r IN SELECT state FROM $run LOOP END LOOP; END \$\$",
 	'a DO block'      => "DO \$\$ BEGIN PERFORM $run; END \$\$",
