@@ -70,6 +70,24 @@ BEGIN
 END
 $$;
 
+/* Makes a view of columns of this very table or sequence: others can take its name by renaming schemas, which no lock of the
+   table prevents. */
+CREATE FUNCTION bench_internal.bind_relation(view_name text, columns text, relation regclass) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    relation_name text := relation;
+BEGIN
+    EXECUTE format('CREATE VIEW %s AS SELECT %s FROM ONLY %s', view_name, columns, relation_name);
+    IF EXISTS (SELECT FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+                WHERE w.ev_class = view_name::regclass AND d.refclassid = 'pg_class'::regclass
+                  AND d.refobjid NOT IN (relation, w.ev_class)) THEN
+        RAISE 'table "%" has been renamed while it was copied', relation_name USING ERRCODE = 'object_in_use';
+    END IF;
+END
+$$;
+
 /* What the guard of a run puts around a sequence that it does not know beforehand. */
 CREATE FUNCTION bench_internal.require_copy(sequence regclass) RETURNS regclass
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'require_copy_wrapper';
@@ -105,6 +123,8 @@ DECLARE
     path text;
     relations oid[];
     sequences oid[];
+    -- View of the relation that is being copied.
+    bound text := new_schema || '."being copied"';
     -- Tables that the workload does not write.
     examined oid[];
     indexes oid[];
@@ -163,7 +183,7 @@ BEGIN
             USING ERRCODE = 'feature_not_supported',
             HINT = 'With allow_writes => true, runs change the tables themselves.';
     END LOOP;
-    -- From now on, owners cannot change or drop what the tables have. What they can add is left out, such as indexes, or
+    -- From now on, owners cannot change, rename or drop tables or parts of them. What they can add is left out, such as indexes, or
     -- examined in the copies.
     FOR found IN SELECT c.oid::regclass AS name FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind IN ('r', 'p') ORDER BY c.oid
     LOOP
@@ -220,7 +240,9 @@ BEGIN
         EXECUTE 'CREATE SEQUENCE ' || definition || format(
                        ' AS %s INCREMENT %s MINVALUE %s MAXVALUE %s START %s CACHE %s %s', format_type(found.seqtypid, NULL), found.seqincrement, found.seqmin, found.seqmax,
                        found.seqstart, found.seqcache, CASE WHEN found.seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END);
-        EXECUTE format('SELECT setval(%L, last_value, is_called) FROM %s', definition, found.oid::regclass);
+        PERFORM bench_internal.bind_relation(bound, 'last_value, is_called', found.oid);
+        EXECUTE format('SELECT setval(%L, last_value, is_called) FROM %s', definition, bound);
+        EXECUTE 'DROP VIEW ' || bound;
     END LOOP;
 
     FOR found IN
@@ -241,6 +263,9 @@ BEGIN
             SELECT a.attname, a.attidentity <> '' AND NOT found.is_part AS is_identity, a.attstattarget AS statistics,
                    bench_internal.options_clause(ARRAY(SELECT o FROM unnest(a.attoptions) o WHERE o ~ '^n_distinct')) AS options,
                    pg_get_expr(d.adbin, d.adrelid) AS expression,
+                   (SELECT s.objid FROM pg_depend s
+                     WHERE s.classid = 'pg_class'::regclass AND s.refclassid = 'pg_class'::regclass AND s.deptype = 'i'
+                       AND s.refobjid = a.attrelid AND s.refobjsubid = a.attnum) AS identity_sequence,
                    ARRAY(SELECT s.refobjid FROM pg_depend s
                           WHERE s.classid = 'pg_attrdef'::regclass AND s.objid = d.oid AND s.refobjid = ANY (sequences)
                             AND s.refclassid = 'pg_class'::regclass) AS of_sequences
@@ -265,9 +290,10 @@ BEGIN
                     SELECT r.expression FROM replaced r ORDER BY r.done DESC LIMIT 1);
             END IF;
             IF part.is_identity THEN
+                PERFORM bench_internal.bind_relation(bound, 'last_value, is_called', part.identity_sequence);
                 EXECUTE format('SELECT setval(%L, last_value, is_called) FROM %s',
-                               pg_get_serial_sequence(format('%s.%I', new_schema, found.relname), part.attname),
-                               pg_get_serial_sequence(found.oid::regclass::text, part.attname));
+                               pg_get_serial_sequence(format('%s.%I', new_schema, found.relname), part.attname), bound);
+                EXECUTE 'DROP VIEW ' || bound;
             END IF;
         END LOOP;
     END LOOP;
@@ -297,9 +323,11 @@ BEGIN
         table_name := found.relname;
         rows := 0;
         IF found.relkind = 'r' AND found.columns IS NOT NULL THEN
+            PERFORM bench_internal.bind_relation(bound, found.columns, found.oid);
             rows := bench_internal.execute_restricted(
-                        format('INSERT INTO %s.%I (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s', new_schema, found.relname,
-                               found.columns, found.columns, found.name));
+                        format('INSERT INTO %s.%I (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM %s', new_schema, found.relname,
+                               found.columns, found.columns, bound));
+            EXECUTE 'DROP VIEW ' || bound;
         END IF;
         FOR part IN
             SELECT CASE WHEN n.oid IS NOT NULL
@@ -312,14 +340,19 @@ BEGIN
                                                                          FROM '( DEFERRABLE( INITIALLY DEFERRED)?)$')) END)
                         -- The server writes the names of the index and of its table in front.
                         ELSE format('CREATE %sINDEX %I ON %s.%I', is_unique, i.relname, new_schema, found.relname)
-                             || substr(pg_get_indexdef(i.oid), 1 + length(
-                                    format('CREATE %sINDEX %I ON %s%s', is_unique, i.relname,
-                                           CASE i.relkind WHEN 'I' THEN 'ONLY ' END, found.name))) END AS sql
+                             || CASE WHEN starts_with(definition, prefix || ' USING ')
+                                     THEN substr(definition, 1 + length(prefix)) END END AS sql
               FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
               LEFT JOIN pg_constraint n ON n.conindid = i.oid AND n.conrelid = found.oid AND n.contype IN ('p', 'u', 'x'),
-                   LATERAL (SELECT CASE WHEN x.indisunique THEN 'UNIQUE ' END) u (is_unique)
+                   LATERAL (SELECT CASE WHEN x.indisunique THEN 'UNIQUE ' END) u (is_unique),
+                   LATERAL (SELECT pg_get_indexdef(i.oid),
+                                   format('CREATE %sINDEX %I ON %s%s', is_unique, i.relname,
+                                          CASE i.relkind WHEN 'I' THEN 'ONLY ' END, x.indrelid::regclass) OFFSET 0) d (definition, prefix)
              WHERE x.indrelid = found.oid AND x.indexrelid = ANY (indexes) ORDER BY i.relname
         LOOP
+            IF part.sql IS NULL THEN
+                RAISE 'table "%" has been renamed while it was copied', found.name USING ERRCODE = 'object_in_use';
+            END IF;
             PERFORM bench_internal.execute_restricted(part.sql);
         END LOOP;
         IF found.relkind = 'r' THEN

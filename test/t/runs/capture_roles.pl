@@ -258,6 +258,28 @@ is($stdout, 'aaa events pairs plain', 'copies');
 unlike($stderr, qr/told by/, 'which call nothing that an owner has added meanwhile');
 is(as($super, "SELECT string_agg(indexname, ' ') FROM pg_indexes WHERE schemaname = 'late_copy' AND indexname = 'late'"), '', 'nor have it');
 
+# Others cannot put a view in the place of a table by renaming schemas.
+as($super, 'DROP INDEX app.late; CREATE INDEX by_v ON app.plain (v)');
+$holder = start_sql($node, 'SELECT pg_advisory_lock(4711), pg_sleep(1000)', name => 'holder');
+wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND granted");
+$cloning = start_sql($node, "SELECT string_agg(table_name || ' ' || rows, ', ' ORDER BY table_name) FROM bench.clone_tables('own', 'trapped_copy', '{public.aaa,app.plain}')", name => 'cloning');
+wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted");
+as($super, <<'SQL');
+CREATE SCHEMA trap;
+CREATE VIEW trap.events AS SELECT e.* FROM app.events e, app.told('trap');
+ALTER SCHEMA app RENAME TO app_before;
+ALTER SCHEMA trap RENAME TO app;
+SQL
+signal_sql($holder, 'INT');
+finish_sql($holder);
+($stdout, $stderr) = finish_sql($cloning);
+is($stdout, 'aaa 1, events 9, pairs 20, plain 0', 'the tables are copied, with another view in their place');
+unlike($stderr, qr/told by/, 'which is not executed');
+like(as($super, "SELECT indexdef FROM pg_indexes WHERE schemaname = 'trapped_copy' AND indexname = 'by_v'"),
+	qr/^CREATE INDEX by_v ON trapped_copy\.plain USING btree \(v\)$/, 'with their indexes');
+as($super, 'ALTER SCHEMA app RENAME TO trap; ALTER SCHEMA app_before RENAME TO app; DROP SCHEMA trap CASCADE');
+is(as($super, "SELECT count(*) FROM pg_class WHERE relname = 'being copied'"), '0', 'no view is left');
+
 # Membership is needed each time, also at the end of a window.
 $reset->();
 my $waiting = start_sql($node, "SELECT FROM bench.capture_workload('mine', period => '5 s', roles => '{app}')", user => 'member', name => 'member');
