@@ -79,7 +79,7 @@ AS $$
 DECLARE
     relation_name text := relation;
 BEGIN
-    EXECUTE format('CREATE VIEW %s AS SELECT %s FROM ONLY %s', view_name, columns, relation_name);
+    EXECUTE 'CREATE VIEW ' || view_name || format(' AS SELECT %s FROM ONLY %s', columns, relation_name);
     IF EXISTS (SELECT FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
                 WHERE w.ev_class = view_name::regclass AND d.refclassid = 'pg_class'::regclass
                   AND d.refobjid NOT IN (relation, w.ev_class)) THEN
