@@ -90,31 +90,36 @@ impl Work {
                 require_storable(&options.run)?;
                 check_for_later(&options.run, &options.check()?)
             }
-            Work::Compare(options) => check_arms_for_later(&options.check()?.series.arms),
-            Work::Sweep(options) => check_arms_for_later(&options.check()?.series.arms),
+            Work::Compare(_) | Work::Sweep(_) => check_arms_for_later(&self.arms()?),
             Work::FindCapacity(options) => check_for_later(&options.run, &options.check()?),
         }
     }
 
+    /// Arms of a comparison, points of a sweep; others have none.
+    fn arms(&self) -> Result<Vec<Arm>> {
+        Ok(match self {
+            Work::Compare(options) => options.check()?.series.arms,
+            Work::Sweep(options) => options.check()?.series.arms,
+            Work::Run(_) | Work::Pgio(_) | Work::FindCapacity(_) => Vec::new(),
+        })
+    }
+
     /// Whether it makes runs that no trend has, because they have no label.
     fn lacks_label(&self) -> Result<bool> {
-        let of_arms = |arms: &[Arm]| arms.iter().all(|arm| arm.options.label.is_none());
         Ok(match self {
             Work::Run(run)
             | Work::Pgio(PgioOptions { run, .. })
             | Work::FindCapacity(CapacityOptions { run, .. }) => run.label.is_none(),
-            Work::Compare(options) => of_arms(&options.check()?.series.arms),
-            Work::Sweep(options) => of_arms(&options.check()?.series.arms),
+            Work::Compare(_) | Work::Sweep(_) => {
+                let lacks = |arm: &Arm| arm.options.label.is_none();
+                self.arms()?.iter().all(lacks)
+            }
         })
     }
 
     /// Tells which figures and arms have no nights, so that no alert comes of them.
     fn tell_nightless(&self, figures: &[String]) -> Result<()> {
-        let arms = match self {
-            Work::Compare(options) => options.check()?.series.arms,
-            Work::Sweep(options) => options.check()?.series.arms,
-            Work::Run(_) | Work::Pgio(_) | Work::FindCapacity(_) => Vec::new(),
-        };
+        let arms = self.arms()?;
         let observes = match self {
             Work::Run(run) | Work::Pgio(PgioOptions { run, .. }) => run.observe,
             _ => arms.iter().any(|arm| arm.options.observe),

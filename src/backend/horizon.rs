@@ -8,9 +8,9 @@
 //! So while this backend only waits, it resets its advertised `xmin`, as an idle backend does. This
 //! is safe only if nothing is read with that snapshot afterwards: the isolation level is READ
 //! COMMITTED, no transaction ID is assigned, no other snapshot is in use (an open cursor has one),
-//! a top-level statement called the function directly, not one of a procedural language, and that statement, with all its subqueries,
-//! reads no table and calls no function that could. It may call this extension's functions any
-//! number of times, because their queries take their own snapshots (see `query`). In all other
+//! a top-level statement called the function directly, not one of a procedural language, and that
+//! statement, with all its subqueries, reads no table and calls no function that could. It may call
+//! this extension's functions any number of times, because their queries take their own snapshots (see `query`). In all other
 //! cases, the snapshot stays advertised, and the caller gets a notice.
 
 use crate::compat;
