@@ -4,6 +4,7 @@ use super::statement::parse;
 use crate::compat;
 use crate::error::{Error, Report, Result, with_callback};
 use crate::state::transaction::{InTransaction, tried, with_snapshot};
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::{PgList, PgSqlErrorCode as Sqlstate, pg_sys};
 use std::ffi::{CStr, CString, c_void};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
@@ -245,8 +246,9 @@ impl Parts {
                 pg_sys::raw_expression_tree_walker(node, Some(add), parts)
             }
         }
+        let parts = std::ptr::from_mut(self).cast();
         // SAFETY: the caller's promise.
-        unsafe { add(query, std::ptr::from_mut(self).cast()) };
+        unsafe { pg_guard_ffi_boundary(|| add(query, parts)) };
     }
 }
 

@@ -17,6 +17,7 @@ use crate::compat;
 use crate::private;
 use pgrx::pg_catalog::pg_proc::PgProc;
 use pgrx::pg_sys;
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use std::marker::PhantomData;
 
 /// Whether this backend may reset its advertised `xmin`.
@@ -195,7 +196,7 @@ impl Reader {
     unsafe fn skips_expression(&self, node: *mut pg_sys::Node) -> bool {
         let this = std::ptr::from_ref(self).cast_mut().cast();
         // SAFETY: the caller's promise, and the visitor's.
-        !unsafe { reads(node, this) }
+        !unsafe { pg_guard_ffi_boundary(|| reads(node, this)) }
     }
 
     /// Whether a function reads nothing with the calling statement's snapshot. Every aggregate says that it is

@@ -10,6 +10,7 @@ use crate::error::{Error, Report, Result, with_callback};
 use crate::state::transaction::{InTransaction, with_snapshot};
 use crate::text::c_text;
 use pgrx::pg_sys::NodeTag::*;
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::{PgList, PgSqlErrorCode as Sqlstate, pg_sys};
 use selfbench_capture::MAX_PARAMETERS;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -290,7 +291,7 @@ impl WritesQualified {
                     T_SelectStmt => {
                         let select = &*node.cast::<pg_sys::SelectStmt>();
                         if !select.lockingClause.is_null() {
-                            in_from(select.fromClause.cast(), found);
+                            pg_guard_ffi_boundary(|| in_from(select.fromClause.cast(), found));
                         }
                         std::ptr::null_mut()
                     }
@@ -330,7 +331,8 @@ impl WritesQualified {
                 T_SelectStmt,
             ];
             if known.contains(&(*node).type_) {
-                visit(node, std::ptr::from_mut(self).cast());
+                let found = std::ptr::from_mut(self).cast();
+                pg_guard_ffi_boundary(|| visit(node, found));
             }
         }
     }
@@ -665,7 +667,7 @@ impl Walk {
         };
         // SAFETY: as above; the result consists of copies.
         unsafe {
-            let result = mutate(expression, std::ptr::from_mut(&mut resolve).cast());
+            let result = mutated(expression, &mut resolve);
             self.copied = MAX_NODES - resolve.left;
             let (table, _, _) = resolve.source?;
             if resolve.failed
@@ -701,7 +703,7 @@ unsafe fn constant(expression: *mut pg_sys::Node) -> Option<String> {
     };
     // SAFETY: the caller's promise; the result consists of copies. Without queries, variables fail.
     unsafe {
-        let result = mutate(expression, std::ptr::from_mut(&mut resolve).cast());
+        let result = mutated(expression, &mut resolve);
         let text = |node| {
             c_text(pg_sys::deparse_expression(
                 node,
@@ -938,13 +940,23 @@ impl Resolve {
             .collect();
         let queries = std::mem::replace(&mut self.queries, around);
         // SAFETY: as above.
-        let result = unsafe { mutate(expression, std::ptr::from_mut(self).cast()) };
+        let result = unsafe { mutated(expression, self) };
         self.queries = queries;
         result
     }
 }
 
 /// Copies an expression.
+///
+/// # Safety
+/// `resolve` must be for the query that the expression is part of.
+unsafe fn mutated(expression: *mut pg_sys::Node, resolve: &mut Resolve) -> *mut pg_sys::Node {
+    let resolve = std::ptr::from_mut(resolve).cast();
+    // SAFETY: the caller's promise. What has a guard is called as the server's functions are.
+    unsafe { pg_guard_ffi_boundary(|| mutate(expression, resolve)) }
+}
+
+/// As [`mutated`], for the server.
 ///
 /// # Safety
 /// `resolve` must be a [`Resolve`] for the query that the node is part of.

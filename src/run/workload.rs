@@ -29,7 +29,7 @@ pub const PGIO_FUNCTIONS: &str =
 pub const TABLE: &str = "bench_workload";
 
 /// Its columns.
-const COLUMNS: [&str; 7] = [
+const COLUMNS: [&str; 8] = [
     "family text",
     "scale bigint",
     "variables jsonb",
@@ -37,6 +37,7 @@ const COLUMNS: [&str; 7] = [
     "constants jsonb",
     "started_at timestamp with time zone",
     "loaded_at timestamp with time zone",
+    "created jsonb",
 ];
 
 /// Executes a query whose columns are texts and returns its first row.

@@ -9,6 +9,7 @@ use crate::query::quote_literal;
 use crate::run::workload::{FirstRow, other_columns};
 use pgrx::spi::Spi;
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Fate of a table that a load has created.
@@ -34,6 +35,9 @@ type Named = (
 /// were looked for, such as by a row type or by its parsed body.
 type Routine = (String, bool);
 
+/// What loads have created, by their families: names of tables, and routines as in [`Routine`].
+type Loads = BTreeMap<String, Vec<String>>;
+
 /// The schema of the tables, the first one of `search_path`, and what an initialization replaces in it.
 pub struct Schema {
     /// Its name, quoted for SQL.
@@ -42,8 +46,8 @@ pub struct Schema {
     pub old: Vec<OldTable>,
     /// Existing routines of the workload.
     routines: Vec<Routine>,
-    /// Families that `bench_workload` has; `None` if there is no such table.
-    families: Option<Vec<String>>,
+    /// Loads that `bench_workload` has; `None` if there is no such table.
+    loads: Option<Loads>,
     /// OIDs of the tables that the load has created, and of `bench_workload`, by their names with schema.
     created: BTreeMap<String, u32>,
 }
@@ -59,6 +63,8 @@ impl Schema {
         let name = row.into_iter().next().flatten().ok_or_else(no_schema)?;
         let name = quote_identifier(&name);
         database.execute_alone(&format!("SET search_path = {name}, pg_temp"))?;
+        // The names of routines with their types are compared with those of the load that has created them.
+        database.execute_alone("SET quote_all_identifiers = off")?;
         if let Some(tablespace) = &spec.tablespace {
             let tablespace = quote_identifier(tablespace);
             database.execute_alone(&format!("SET default_tablespace = {tablespace}"))?;
@@ -67,7 +73,7 @@ impl Schema {
             name,
             old: Vec::new(),
             routines: Vec::new(),
-            families: None,
+            loads: None,
             created: BTreeMap::new(),
         };
         schema.find(database, spec)?;
@@ -85,46 +91,72 @@ impl Schema {
         }
         if let Some(row) = relations.iter().find(|row| row.0 == WORKLOADS) {
             require_own(row)?;
-            let mut families = Vec::new();
+            let mut loads = Loads::new();
             database.transaction(|database| {
-                families = self.lock_row(database)?;
+                loads = self.lock_row(database)?;
                 Ok(())
             })?;
-            self.families = Some(families);
+            self.loads = Some(loads);
         }
-        let mut families = self.families.iter().flatten();
-        let replaces = families.any(|family| *family == spec.family) || spec.force;
+        let replaces = |name: &str| spec.force || self.is_created(spec, name);
         let others = format!(
-            "{WORKLOADS} has no row of workload \"{0}\" (bench.initialize('{0}', force => true) replaces it)",
+            "{WORKLOADS} does not say that a load of workload \"{0}\" has created it \
+             (bench.initialize('{0}', force => true) replaces it)",
             spec.family
         );
+        let mut old = Vec::new();
         for (relation, kind, oid, name, rows, ..) in relations {
             if relation == WORKLOADS {
                 continue;
             }
             let why = match kind.as_str() {
-                "r" | "p" if replaces => {
-                    self.old.push(OldTable { name, oid, rows });
+                "r" | "p" if replaces(&relation) => {
+                    old.push(OldTable { name, oid, rows });
                     continue;
                 }
-                "r" | "p" => others.clone(),
+                "r" | "p" => others,
                 kind => not_a_table(kind).into(),
             };
             return Err(Error::NameTaken { relation, why });
         }
-        self.routines = routines;
-        match self.routines.first() {
-            Some((routine, _)) if !replaces => Err(Error::NameTaken {
-                relation: routine.clone(),
+        if let Some((routine, _)) = routines.iter().find(|(name, _)| !replaces(name)) {
+            let relation = routine.clone();
+            return Err(Error::NameTaken {
+                relation,
                 why: others,
-            }),
-            _ => Ok(()),
+            });
         }
+        self.old = old;
+        self.routines = routines;
+        Ok(())
     }
 
-    /// The notice about tables that will be dropped; `None` if there are none.
-    pub fn announce_drop(&self) -> Option<String> {
+    /// Whether a load of the workload has created the table or routine, as `bench_workload` says.
+    fn is_created(&self, spec: &WorkloadSpec, name: &str) -> bool {
+        let created = self
+            .loads
+            .iter()
+            .filter_map(|loads| loads.get(&spec.family));
+        created.flatten().any(|created| created == name)
+    }
+
+    /// The notices about tables that will be dropped, and about routines that will be although no load has created
+    /// them.
+    pub fn announce_drop(&self, spec: &WorkloadSpec) -> Vec<String> {
+        let routines = self.routines.iter().map(|(name, _)| name.as_str());
+        let foreign: Vec<_> = routines
+            .filter(|name| !self.is_created(spec, name))
+            .collect();
+        let routines = (!foreign.is_empty()).then(|| {
+            format!(
+                "functions and procedures to be dropped: {}",
+                foreign.join(", ")
+            )
+        });
         announce_drop(&self.old)
+            .into_iter()
+            .chain(routines)
+            .collect()
     }
 
     /// The name of a table with its schema, quoted for SQL.
@@ -163,28 +195,42 @@ impl Schema {
         statements.push(format!(
             "CREATE TABLE IF NOT EXISTS {} (family text PRIMARY KEY, scale bigint NOT NULL, \
              variables jsonb NOT NULL, seed bigint NOT NULL, constants jsonb NOT NULL, \
-             started_at timestamptz NOT NULL, loaded_at timestamptz)",
+             started_at timestamptz NOT NULL, loaded_at timestamptz, created jsonb NOT NULL)",
             self.table(WORKLOADS)
         ));
         statements
     }
 
-    /// Statements that make the row of an initialization that has begun.
-    pub fn begin(&self, spec: &WorkloadSpec) -> [String; 2] {
+    /// Makes the row of an initialization that has begun, and remembers the tables that it has created in the
+    /// transaction of `database`.
+    pub fn begin(&mut self, database: &mut Database, spec: &WorkloadSpec) -> Result<()> {
+        let first_row: &mut FirstRow<'_> = &mut |sql| database.row(sql);
+        let (relations, _, routines) = named(first_row, &spec.tables, &spec.routines)?;
+        let routines = routines.into_iter().map(|(name, _)| name);
+        let created: Vec<_> = relations
+            .into_iter()
+            .map(|row| row.0)
+            .chain(routines)
+            .collect();
         let workloads = self.table(WORKLOADS);
-        let json = |values| quote_literal(&serde_json::json!(values).to_string());
-        [
-            format!("DELETE FROM {workloads} {}", of_family(&spec.family)),
-            format!(
-                "INSERT INTO {workloads} (family, scale, variables, seed, constants, started_at) VALUES \
-                 ({}, {}, {}, {}, {}, pg_catalog.clock_timestamp())",
-                quote_literal(&spec.family),
-                spec.scale,
-                json(&spec.variables),
-                spec.seed as i64,
-                json(&spec.constants)
-            ),
-        ]
+        let json = |values: Value| quote_literal(&values.to_string());
+        database.execute(&format!(
+            "DELETE FROM {workloads} {}",
+            of_family(&spec.family)
+        ))?;
+        database.execute(&format!(
+            "INSERT INTO {workloads} (family, scale, variables, seed, constants, started_at, created) VALUES \
+             ({}, {}, {}, {}, {}, pg_catalog.clock_timestamp(), {})",
+            quote_literal(&spec.family),
+            spec.scale,
+            json(json!(spec.variables)),
+            spec.seed as i64,
+            json(json!(spec.constants)),
+            json(json!(created))
+        ))?;
+        let tables = spec.tables.iter().map(String::as_str).chain([WORKLOADS]);
+        self.created = self.oids(tables, &mut |sql| database.row(sql))?;
+        Ok(())
     }
 
     /// The statement that locks a table, as the statements that change its rows do. The name then stays that of
@@ -215,18 +261,17 @@ impl Schema {
         self.require_created(tables, &mut |sql| database.row(sql))
     }
 
-    /// Locks `bench_workload` and returns its families, whose tables an initialization has created, in a
-    /// transaction.
+    /// Locks `bench_workload` and returns its loads, in a transaction.
     ///
     /// # Errors
     /// If it is not the table of this role.
-    pub fn lock_row(&self, database: &mut Database) -> Result<Vec<String>> {
+    pub fn lock_row(&self, database: &mut Database) -> Result<Loads> {
         self.lock_table(database, WORKLOADS)?;
         let first_row: &mut FirstRow<'_> = &mut |sql| database.row(sql);
         let (relations, ..) = named(first_row, &[WORKLOADS.into()], &[])?;
         relations.first().map_or(Ok(()), require_own)?;
         let row = first_row(&format!(
-            "SELECT pg_catalog.json_agg(w.family)::pg_catalog.text FROM {}.{WORKLOADS} w",
+            "SELECT pg_catalog.json_object_agg(w.family, w.created)::pg_catalog.text FROM {}.{WORKLOADS} w",
             self.name
         ))?;
         parsed(row.into_iter().next().flatten())
@@ -235,8 +280,8 @@ impl Schema {
     /// The statement after which `bench_workload` does not have the family, or is gone with the last one.
     pub fn forget(&self, spec: &WorkloadSpec) -> Option<String> {
         let table = self.table(WORKLOADS);
-        let families = self.families.as_ref()?;
-        match families.iter().all(|family| *family == spec.family) {
+        let loads = self.loads.as_ref()?;
+        match loads.keys().all(|family| *family == spec.family) {
             true => Some(format!("DROP TABLE {table}")),
             false => Some(format!("DELETE FROM {table} {}", of_family(&spec.family))),
         }
@@ -245,20 +290,13 @@ impl Schema {
     /// Fails unless `bench_workload` still is the table of this role with the row of the load, and locks it, in a
     /// transaction.
     pub fn require_row(&self, database: &mut Database, spec: &WorkloadSpec) -> Result<()> {
-        match self.lock_row(database)?.contains(&spec.family) {
+        match self.lock_row(database)?.contains_key(&spec.family) {
             true => Ok(()),
             false => Err(Error::NotUsable {
                 relation: WORKLOADS.into(),
                 why: "the row of the load has been deleted".into(),
             }),
         }
-    }
-
-    /// Remembers the tables that the transaction of `database` has created.
-    pub fn remember(&mut self, database: &mut Database, spec: &WorkloadSpec) -> Result<()> {
-        let tables = spec.tables.iter().map(String::as_str).chain([WORKLOADS]);
-        self.created = self.oids(tables, &mut |sql| database.row(sql))?;
-        Ok(())
     }
 
     /// Fails if another table has replaced one that the load has created. After a statement on it, or

@@ -13,13 +13,18 @@ pub(super) fn check_spi(code: i32, sql: &CString) -> Result<()> {
         return Ok(());
     }
     let message = match code {
-        pg_sys::SPI_ERROR_COPY => "cannot COPY to or from the client in mode \"spi\"",
+        pg_sys::SPI_ERROR_COPY => "COPY is not supported in a script",
         pg_sys::SPI_ERROR_TRANSACTION => {
             "cannot combine transaction control with other statements in mode \"spi\""
         }
         _ => "cannot execute the statement in mode \"spi\"",
     };
-    Err(unsupported(message, &sql.to_string_lossy()).into())
+    let mut report = unsupported(message, &sql.to_string_lossy());
+    if code == pg_sys::SPI_ERROR_COPY {
+        // Nor does mode libpq support it.
+        report.hint = None;
+    }
+    Err(report.into())
 }
 
 /// Rejects all but the end of a failed block, as the server does.

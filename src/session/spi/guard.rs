@@ -15,6 +15,7 @@
 use crate::error::{Error, Result};
 use crate::query;
 use crate::text::c_text;
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::{PgList, is_a, pg_guard, pg_sys};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -160,10 +161,8 @@ impl Guard {
                 | T_DoStmt | T_ConstraintsSetStmt | T_VariableShowStmt => false,
                 T_CallStmt => {
                     // The server evaluates the arguments without planning them.
-                    walk(
-                        (*command.cast::<pg_sys::CallStmt>()).funcexpr.cast(),
-                        std::ptr::null_mut(),
-                    );
+                    let call = (*command.cast::<pg_sys::CallStmt>()).funcexpr.cast();
+                    pg_guard_ffi_boundary(|| walk(call, std::ptr::null_mut()));
                     false
                 }
                 T_VariableSetStmt => {
@@ -239,7 +238,7 @@ unsafe extern "C-unwind" fn plan(
 ) -> *mut pg_sys::PlannedStmt {
     // SAFETY: called by the server with a query that is the planner's to change.
     unsafe {
-        walk(query.cast(), std::ptr::null_mut());
+        pg_guard_ffi_boundary(|| walk(query.cast(), std::ptr::null_mut()));
         match GUARD.get().and_then(|guard| guard.planner) {
             Some(hook) => hook(query, text, options, parameters),
             None => pg_sys::standard_planner(query, text, options, parameters),

@@ -229,7 +229,7 @@ fn workload(
     if let (Database::Here, false) = (&database, spec.force || spec.drops_only) {
         transaction(|| space::require_for_workload(spec, &schema))?;
     }
-    if let Some(line) = schema.announce_drop() {
+    for line in schema.announce_drop(spec) {
         tell(&line);
     }
     if spec.drops_only {
@@ -259,10 +259,7 @@ fn workload(
             database.execute(&statement)?;
         }
         schema.lock_row(database)?;
-        for statement in schema.begin(spec) {
-            database.execute(&statement)?;
-        }
-        schema.remember(database, spec)
+        schema.begin(database, spec)
     })?;
     let tables = spec.tables.iter().map(String::as_str);
     steps.begin(activity_of('g'))?;

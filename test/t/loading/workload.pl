@@ -205,7 +205,7 @@ sub in_schema
 	return 'SET search_path = s';
 }
 my $in = in_schema('CREATE TABLE usertable (a int)');
-my $hint = qr/refusing to replace "usertable": bench_workload has no row of workload "ycsb" \((bench\.initialize\('ycsb', force => true\)) replaces it\)/;
+my $hint = qr/refusing to replace "usertable": bench_workload does not say that a load of workload "ycsb" has created it \((bench\.initialize\('ycsb', force => true\)) replaces it\)/;
 like(refused(q{'ycsb'}, $in), $hint, 'a table');
 my $sweep = qq{$in; SELECT bench.sweep('{"scale": [1]}', initialize => true, scripts => 'ycsb-c', transactions => 1, repeats => 1)};
 my (undef, undef, $of_sweep) = $node->psql('postgres', $sweep);
@@ -234,6 +234,27 @@ foreach my $force ('', ', force => true')
 	$in = in_schema('CREATE VIEW bench_workload AS SELECT 1');
 	like(refused("'ycsb'$force", $in), qr/"bench_workload": it is a view/, "a view as list$force");
 }
+
+# What others have made beside what a load has created.
+$in = in_schema('SET quote_all_identifiers = on');
+is(initialize(q{'tpcc'}, "$in; SET quote_all_identifiers = on"), $steps, 'a load');
+is( $node->safe_psql('postgres', q{SELECT created @> '["warehouse", "order_line"]', created::text LIKE '%"tpcc_payment(integer,%', created @> '["bench_workload"]' FROM s.bench_workload}),
+	't|t|f', 'its row lists what it has created');
+is(initialize(q{'tpcc'}, $in), $steps, 'which the next one replaces');
+$node->safe_psql('postgres', "$in; CREATE FUNCTION tpcc_payment(text) RETURNS text LANGUAGE sql AS 'SELECT \$1'");
+foreach my $drops ('', q{, steps => 'd'})
+{
+	like(refused("'tpcc'$drops", $in),
+		qr/refusing to replace "tpcc_payment\(text\)": bench_workload does not say that a load of workload "tpcc" has created it/,
+		"a function that it has not created$drops");
+}
+is($node->safe_psql('postgres', "$in; SELECT tpcc_payment('here'), count(*) > 0 FROM warehouse"), 'here|t', 'nothing is dropped');
+my (undef, undef, $dropped) = $node->psql('postgres', "$in; SELECT bench.initialize('tpcc', force => true)");
+like($dropped, qr/NOTICE:  functions and procedures to be dropped: tpcc_payment\(text\)$/m, 'by force, and named before');
+$node->safe_psql('postgres', "$in; SELECT bench.initialize('ycsb'); UPDATE bench_workload SET created = '[]' WHERE family = 'ycsb'");
+like(refused(q{'ycsb'}, $in), $hint, 'a table that the row of the workload does not list');
+$node->safe_psql('postgres', "$in; UPDATE bench_workload SET created = '{}' WHERE family = 'ycsb'");
+like(refused(q{'ycsb'}, $in), qr/cannot read/, 'another list of what it has created');
 
 # Functions of another role in the schema that fit better than those of the server: they are not executed.
 $in = in_schema('CREATE FUNCTION setval(text, int) RETURNS bigint LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION $q$executed$q$; END$$; '

@@ -76,6 +76,9 @@ like(scalar captured("SELECT 1 AS $name, to_char(                               
 my $nested = 'SELECT 0::float8 AS a FROM items';
 $nested = "SELECT a + a AS a FROM ($nested OFFSET 0) x" foreach 1 .. 35;
 like(scalar captured("SELECT FROM ($nested) y WHERE a = 1.5"), qr/\|3\|SELECT FROM \(/, 'columns of nested subqueries');
+my $deep = 'not (' x 2000 . 'id = 5' . ')' x 2000;
+like(scalar captured("SELECT id FROM items WHERE $deep", 'SELECT id FROM items WHERE id = 3'), qr/^captured\|.*^left out: stack depth limit exceeded\|/ms,
+	'a statement that is too deep is left out');
 
 # A statement that differs from those of other numbers.
 sub distinct
