@@ -302,7 +302,12 @@ fn clients(run_id: i64) -> Result<Vec<Moment>> {
 fn server(run_id: i64) -> Result<Vec<Moment>> {
     let all = "nullif(cpu_user_ms + cpu_system_ms + cpu_idle_ms + cpu_iowait_ms + cpu_steal_ms, 0)::float8";
     let share = |counter: &str| {
-        format!("min({counter} / {all}), sum({counter}) / sum({all}), max({counter} / {all})")
+        // Where one of them is not known, the other does not count.
+        format!(
+            "min({counter} / {all}),
+             sum({counter}) FILTER (WHERE {all} IS NOT NULL) / sum({all}) FILTER (WHERE {counter} IS NOT NULL),
+             max({counter} / {all})"
+        )
     };
     // The kernel counts times of processes exactly, and those of CPUs in ticks.
     let of_run =

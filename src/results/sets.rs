@@ -230,7 +230,7 @@ pub fn scripts(set_id: i64) -> Result<Vec<Executed>> {
     )
 }
 
-/// A table to which the last run of a set has written.
+/// A table to which the last run of a set on this server has written.
 #[derive(Debug, Deserialize)]
 pub struct Written {
     /// Its name with its schema, quoted for SQL.
@@ -241,7 +241,7 @@ pub struct Written {
     pub may_vacuum: bool,
 }
 
-/// The tables to which the last run of a set has written, as far as that was observed.
+/// The tables to which the last run of a set on this server has written, as far as that was observed.
 pub fn written(set_id: i64) -> Result<Vec<Written>> {
     query_json(
         "SELECT jsonb_build_object(
@@ -255,7 +255,7 @@ pub fn written(set_id: i64) -> Result<Vec<Written>> {
            JOIN pg_class c ON c.oid = t.relation::oid
            JOIN pg_namespace n ON n.oid = c.relnamespace
            JOIN pg_database d ON d.datname = current_database()
-          WHERE t.run_id = (SELECT max(run_id) FROM bench.runs WHERE set_id = $1)
+          WHERE t.run_id = (SELECT max(run_id) FROM bench.runs WHERE set_id = $1 AND target IS NULL)
             AND c.relkind = 'r'
             AND greatest(t.rows_inserted, t.rows_updated, t.rows_deleted) > 0
           ORDER BY 1",

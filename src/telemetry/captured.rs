@@ -167,8 +167,9 @@ impl CapturedStatements {
                 _ if backends > 0 => Err(NOT_TOP),
                 _ if is_reset => Err("pg_stat_statements was reset during the run"),
                 (None, None) if !evicts => Ok(Counters::default()),
-                (Some(last), first) => last.since(&first.unwrap_or_default()).ok_or(EVICTED),
-                (None, _) => Err(EVICTED),
+                (Some(last), Some(first)) => last.since(&first).ok_or(EVICTED),
+                (Some(last), None) if !evicts => Ok(last),
+                (_, None) | (None, _) => Err(EVICTED),
             };
             match counted {
                 Ok(counted) => fill(row, &counted),
@@ -191,7 +192,7 @@ impl CapturedStatements {
 /// Reason for statements of clients that call a procedure in a session.
 const NOT_TOP: &str = "statements of clients in backends are not counted at top level; use client_process => 'worker'";
 /// Reason for the entry of a statement that is gone, or was made again.
-const EVICTED: &str = "pg_stat_statements has evicted it during the run";
+const EVICTED: &str = "pg_stat_statements may have evicted it during the run";
 
 /// The statements of a captured workload of this role, as its scripts have them.
 fn statements(workload: &str) -> Result<Vec<(i32, Option<String>)>> {

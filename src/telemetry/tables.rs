@@ -305,10 +305,12 @@ impl RelationStates {
     }
 
     /// The counters that a relation had then, which is nothing if it did not exist; `None` if it was not
-    /// looked at.
+    /// looked at, or nothing was counted.
     fn counters(&self, state: &State) -> Option<Counters> {
         let is_locked = |relation| self.locked.contains(relation);
         match self.states.get(&state.relation) {
+            // What the server begins to count meanwhile has counts from before that.
+            _ if self.is_not_counted() => None,
             Some(then) => Some(then.counters),
             None if is_locked(&state.relation) || is_locked(&state.main_table) => None,
             None => (!self.is_full).then(Counters::default),
