@@ -169,8 +169,8 @@ fn pages_are_those_that_the_server_writes() {
     };
     for page_bytes in [256, 512] {
         for rows in (1..500).chain([500; 30]) {
-            let rows = if rows == 1500 {
-                1500 + random(20_000)
+            let rows = if rows == 500 {
+                500 + random(20_000)
             } else {
                 rows
             };
