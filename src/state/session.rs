@@ -237,11 +237,17 @@ pub fn restricted<T>(_: InTransaction, role: pg_sys::Oid, body: impl FnOnce() ->
 }
 
 fn with_identity<T>(role: pg_sys::Oid, added: u32, body: impl FnOnce() -> T) -> T {
+    struct Before(pg_sys::Oid, i32);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            become_identity(self.0, self.1);
+        }
+    }
     let (user, context) = identity();
+    // An error may be caught within the transaction.
+    let _before = Before(user, context);
     become_identity(role, context | added as i32);
-    let result = body();
-    become_identity(user, context);
-    result
+    body()
 }
 
 /// Role and security context.

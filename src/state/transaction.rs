@@ -54,8 +54,18 @@ fn pop_snapshot() {
 /// The SPI binding copies values of rows into the parent of the current context: of a connection to SPI, this
 /// is the transaction's, and here that of the connection.
 pub fn in_own_memory<T>(_: InTransaction, body: impl FnOnce() -> T) -> T {
-    // SAFETY: a new context, which is current during the call only, and is deleted after it.
-    unsafe { PgMemoryContexts::new("pg_selfbench rows").switch_to(|_| body()) }
+    struct Before(pg_sys::MemoryContext);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            // SAFETY: the context is there as long as the call.
+            unsafe { pg_sys::MemoryContextSwitchTo(self.0) };
+        }
+    }
+    let mut rows = PgMemoryContexts::new("pg_selfbench rows");
+    // SAFETY: a variable of this process. After an error, too, another context is current before this one is deleted.
+    let _before = Before(unsafe { pg_sys::CurrentMemoryContext });
+    // SAFETY: the new context is current during the call only.
+    unsafe { rows.switch_to(|_| body()) }
 }
 
 /// Runs `body` in a subtransaction, which is rolled back whether `body` succeeds or fails, so that
