@@ -80,6 +80,13 @@ $set = query('SELECT max(set_id) FROM bench.sets');
 is(query("SELECT state, kind, planned_runs, finished_runs, other_runs FROM bench.set_summary WHERE set_id = $set"), 'finished|sweep|9|9|0', 'its set');
 is(query("SELECT options->>'clients' || (options->>'mode') FROM bench.arms($set) ORDER BY 1"), "1libpq\n1spi\n2libpq\n2spi", 'its points');
 is(query("SELECT count(*) FROM bench.arms($set) p, unnest(p.run_ids) i JOIN bench.runs r ON r.run_id = i WHERE r.clients::text = p.options->>'clients' AND r.mode = p.options->>'mode'"), 8, 'runs belong to their points');
+# Rows that a statement has not taken when it ends with an error.
+foreach my $failing ("DECLARE c CURSOR FOR SELECT bench.arms($set); FETCH 1 FROM c; SELECT 1 / 0",
+	"SAVEPOINT s; DECLARE c CURSOR FOR SELECT bench.arms($set); FETCH 2 FROM c; ROLLBACK TO s; SELECT 1 / 0",
+	"SELECT ((bench.arms($set)).arm || 'x')::int")
+{
+	like(complaints("BEGIN; $failing"), qr/ERROR:  22(012|P02): /, $failing);
+}
 like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  22023: set $set is complete/, 'nothing is left');
 
 is(query(q(SELECT string_agg(runs || '', ',') FROM bench.sweep(jsonb_build_object('setup', jsonb_build_array('SELECT ' || repeat('1', 40), 'SELECT ' || repeat('1', 41)), 'label', repeat(E'\U0001F600', 50), 'teardown', 'SELECT ' || repeat(E'-', 60) || repeat(E'\U0001F600', 50)), scripts => 'select-only', repeats => 1, transactions => 1))),
