@@ -42,7 +42,7 @@ pub fn copy_in(target: &CopyTarget, source: Source) -> Result<()> {
         table: target.table.into(),
         hint: "Another session may have dropped it.".into(),
     })?;
-    SOURCE.with_borrow_mut(|current| *current = Some(source));
+    let _before = Before(SOURCE.replace(Some(source)));
     // SAFETY: in a transaction with a snapshot; the sequence is that of logical replication's
     // initial copy. Errors are raised, and the abort of the transaction cleans up. The names are
     // only read.
@@ -112,11 +112,20 @@ pub fn copy_in(target: &CopyTarget, source: Source) -> Result<()> {
         pg_sys::table_close(relation, pg_sys::NoLock as i32);
         pg_sys::CommandCounterIncrement();
     }
-    SOURCE.with_borrow_mut(|current| *current = None);
     Ok(())
 }
 
+/// The source of an outer COPY, if there is one. It is the current one again after an error, too.
+struct Before(Option<Source>);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        SOURCE.set(self.0.take());
+    }
+}
+
 /// COPY's callback for reading data.
+#[pgrx::pg_guard]
 unsafe extern "C-unwind" fn read(out: *mut c_void, _least: c_int, most: c_int) -> c_int {
     // SAFETY: COPY's buffer has that many bytes.
     let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), most.max(0) as usize) };

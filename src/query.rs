@@ -145,13 +145,16 @@ pub fn numbered_bytes(
     arguments: &[DatumWithOid],
     mut each: impl FnMut(i32, &[u8]) -> Result<()>,
 ) -> Result<()> {
+    let now = InTransaction::current()?;
     select(sql, None, arguments, |rows| {
-        for row in rows {
-            if let (Some(number), Some(bytes)) = (row.get::<i32>(1)?, row.get::<&[u8]>(2)?) {
-                each(number, bytes)?;
+        in_own_memory(now, || {
+            for row in rows {
+                if let (Some(number), Some(bytes)) = (row.get::<i32>(1)?, row.get::<&[u8]>(2)?) {
+                    each(number, bytes)?;
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     })
 }
 

@@ -28,6 +28,11 @@ fn random_text(seed: i64, stream: i32, row: i64, min: i32, max: i32) -> String {
 
 #[pg_extern(sql = false)]
 fn random_template(seed: i64, stream: i32, row: i64, template: &str) -> String {
+    if template.len() > random::MAX_LENGTH as usize {
+        let sqlstate = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
+        let message = format!("a template has at most {} bytes", random::MAX_LENGTH);
+        Error::server(sqlstate, message).raise();
+    }
     random::template(seed, stream, row, template)
 }
 

@@ -90,7 +90,8 @@ fn judge_nights(
     ),
 > {
     let better = one_of("figure", figure, FIGURES).or_raise();
-    let trend = Trend::of(&series(nights, disturbed, baselines), better, least_change);
+    let nights = series(nights, disturbed, baselines).or_raise();
+    let trend = Trend::of(&nights, better, least_change);
     TableIterator::new(trend.nights.into_iter().map(|(level, state)| {
         (
             level.map(|level| level.mean),
@@ -131,7 +132,7 @@ fn change_points(
     let numbers = move |places: &[usize]| places.iter().map(number).collect();
     let found = (|| {
         let better = one_of("figure", figure, FIGURES)?;
-        let changes = changes_of(&series(nights, disturbed, baselines), least_change);
+        let changes = changes_of(&series(nights, disturbed, baselines)?, least_change);
         let row = |change: Change| {
             (
                 change.kind.name(),
@@ -169,12 +170,24 @@ fn likely_cause(
     TableIterator::once(found.or_raise())
 }
 
-fn series(nights: Vec<Option<f64>>, disturbed: Vec<bool>, baselines: Vec<bool>) -> Vec<Night> {
+/// Most nights of a series: what is computed of them cannot be canceled.
+const MAX_NIGHTS: usize = 100_000;
+
+fn series(
+    nights: Vec<Option<f64>>,
+    disturbed: Vec<bool>,
+    baselines: Vec<bool>,
+) -> Result<Vec<Night>> {
+    if nights.len() > MAX_NIGHTS {
+        return Err(Error::Limit(format!(
+            "a trend has at most {MAX_NIGHTS} nights"
+        )));
+    }
     let nights = nights.into_iter().zip(disturbed).zip(baselines);
     let night = |((value, is_disturbed), is_baseline): ((Option<f64>, bool), bool)| Night {
         value: value.unwrap_or(f64::NAN),
         is_disturbed,
         is_baseline,
     };
-    nights.map(night).collect()
+    Ok(nights.map(night).collect())
 }

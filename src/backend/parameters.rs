@@ -548,12 +548,12 @@ impl Walk {
                         parameter = stripped(only);
                     }
                 }
-                let with = self.resolved(other);
                 if is_comparison && !is_array && self.solved(parameter, other, &name) {
                     continue;
                 }
                 if is_array && here == 1 && pgrx::is_a(parameter, T_ArrayExpr) {
                     let elements = (*parameter.cast::<pg_sys::ArrayExpr>()).elements;
+                    let with = self.resolved(other);
                     for element in nodes::<pg_sys::Node>(elements) {
                         if let Some(with) = with.clone() {
                             let (operator, array) = (name.clone(), false);
@@ -572,7 +572,7 @@ impl Walk {
                 if !pgrx::is_a(parameter, T_Param) {
                     continue;
                 }
-                let used = match with {
+                let used = match self.resolved(other) {
                     Some(mut with) if is_comparison => {
                         // A value that is looked for in an array.
                         if is_array && here == 0 {

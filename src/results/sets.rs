@@ -54,7 +54,7 @@ pub fn write(change: &Change, role: u32) -> Result<i64> {
                       WHERE set_id IN (SELECT set_id FROM bench.sets
                                         WHERE state = 'running'
                                           AND NOT bench_internal.is_locked('sets', set_id)
-                                          FOR UPDATE SKIP LOCKED)",
+                                          FOR NO KEY UPDATE SKIP LOCKED)",
                 )?;
                 Spi::run_with_args(
                     "INSERT INTO bench.sets (set_id, kind, owner, database_name, label, options,

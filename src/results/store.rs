@@ -86,7 +86,7 @@ pub fn begin(run: &Run) -> Result<()> {
                   WHERE run_id IN (SELECT run_id FROM bench.runs
                                     WHERE state IN ('starting', 'running')
                                       AND NOT bench_internal.is_live(run_id, segment)
-                                      FOR UPDATE SKIP LOCKED)",
+                                      FOR NO KEY UPDATE SKIP LOCKED)",
             )?;
             insert(std::slice::from_ref(run))
         })

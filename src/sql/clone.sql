@@ -173,15 +173,18 @@ BEGIN
             HINT = 'Give them as tables => ''{public.orders}''.';
     END IF;
     FOR found IN
-        SELECT c.oid::regclass AS name, c.relrowsecurity AS has_policies FROM pg_class c
+        SELECT c.oid::regclass AS name, c.relrowsecurity AS has_policies, c.relpersistence = 't' AS is_temporary FROM pg_class c
          WHERE c.oid = ANY (relations)
-           AND (c.relrowsecurity
+           AND (c.relrowsecurity OR c.relpersistence = 't'
                 OR c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid))
     LOOP
-        RAISE 'cannot copy table "%" with %', found.name,
-              CASE WHEN found.has_policies THEN 'row-level security' ELSE 'tables that inherit from it' END
+        RAISE 'cannot copy table "%" %', found.name,
+              CASE WHEN found.is_temporary THEN 'because it is temporary'
+                   WHEN found.has_policies THEN 'with row-level security'
+                   ELSE 'with tables that inherit from it' END
             USING ERRCODE = 'feature_not_supported',
-            HINT = 'With allow_writes => true, runs change the tables themselves.';
+            HINT = CASE WHEN found.is_temporary THEN 'Sessions of runs cannot use it either.'
+                        ELSE 'With allow_writes => true, runs change the tables themselves.' END;
     END LOOP;
     -- From now on, owners cannot change, rename or drop tables or parts of them. What they can add is left out, such as indexes, or
     -- examined in the copies.
@@ -197,6 +200,36 @@ BEGIN
         SELECT to_regclass(format('%I.%I', c.table_schema, c.table_name)) FROM bench.captured_tables c
          WHERE c.owner = quote_ident(current_user)::regrole AND c.workload = clone_tables.workload AND c.written);
     PERFORM bench_internal.refuse_foreign_functions(examined);
+    -- What copies are made of by its name, others must not be able to give this name to something else.
+    WITH named (used_by, class, object) AS (
+        SELECT x.indexrelid, 'pg_class'::regclass, x.indexrelid FROM pg_index x
+         WHERE x.indexrelid = ANY (indexes) AND x.indrelid = ANY (examined)
+        UNION ALL
+        SELECT n.conindid, 'pg_constraint'::regclass, n.oid FROM pg_constraint n
+         WHERE n.conindid = ANY (indexes) AND n.conrelid = ANY (examined) AND n.contype IN ('p', 'u', 'x')
+        UNION ALL
+        SELECT t.partrelid, 'pg_class'::regclass, t.partrelid FROM pg_partitioned_table t WHERE t.partrelid = ANY (examined))
+    SELECT u.used_by::regclass AS name, pg_describe_object(d.refclassid, d.refobjid, 0) AS object, c.relowner::regrole AS owner INTO found
+      FROM named u
+      JOIN pg_class c ON c.oid = u.used_by
+      JOIN pg_depend d ON d.classid = u.class AND d.objid = u.object AND d.objsubid = 0
+      JOIN LATERAL (SELECT p.pronamespace, p.proowner FROM pg_proc p WHERE d.refclassid = 'pg_proc'::regclass AND p.oid = d.refobjid
+                    UNION ALL
+                    SELECT o.oprnamespace, o.oprowner FROM pg_operator o WHERE d.refclassid = 'pg_operator'::regclass AND o.oid = d.refobjid
+                    UNION ALL
+                    SELECT t.typnamespace, t.typowner FROM pg_type t WHERE d.refclassid = 'pg_type'::regclass AND t.oid = d.refobjid
+                   ) o (schema, owner) ON true
+      JOIN pg_namespace n ON n.oid = o.schema
+      JOIN pg_database b ON b.datname = current_database()
+      JOIN pg_roles w ON w.oid IN (o.owner, c.relowner, CASE n.nspowner::regrole::text WHEN 'pg_database_owner' THEN b.datdba ELSE n.nspowner END)
+     WHERE NOT w.rolsuper AND w.rolname <> current_user
+       AND (w.oid <> c.relowner OR w.oid = o.owner OR has_schema_privilege(w.oid, n.oid, 'CREATE'))
+     LIMIT 1;
+    IF found.name IS NOT NULL THEN
+        RAISE 'copying "%" would use % by its name', found.name, found.object USING ERRCODE = 'insufficient_privilege',
+            DETAIL = 'Other roles could give this name to something else meanwhile, which would have your rights.',
+            HINT = format('Capture and copy the tables as role %s.', found.owner);
+    END IF;
     SELECT string_agg(c.oid::regclass::text, ' and ') AS names INTO found FROM pg_class c
      WHERE c.oid = ANY (relations) GROUP BY c.relname HAVING count(*) > 1 LIMIT 1;
     IF found.names IS NOT NULL THEN

@@ -274,7 +274,13 @@ impl Schema {
             "SELECT pg_catalog.json_object_agg(w.family, w.created)::pg_catalog.text FROM {}.{WORKLOADS} w",
             self.name
         ))?;
-        parsed(row.into_iter().next().flatten())
+        let loads: BTreeMap<String, Value> = parsed(row.into_iter().next().flatten())?;
+        // What is no list of texts lists nothing.
+        let list = |created| serde_json::from_value(created).unwrap_or_default();
+        let loads = loads.into_iter();
+        Ok(loads
+            .map(|(family, created)| (family, list(created)))
+            .collect())
     }
 
     /// The statement after which `bench_workload` does not have the family, or is gone with the last one.

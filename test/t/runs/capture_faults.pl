@@ -79,6 +79,8 @@ like(scalar captured("SELECT FROM ($nested) y WHERE a = 1.5"), qr/\|3\|SELECT FR
 my $deep = 'not (' x 2000 . 'id = 5' . ')' x 2000;
 like(scalar captured("SELECT id FROM items WHERE $deep", 'SELECT id FROM items WHERE id = 3'), qr/^captured\|.*^left out: stack depth limit exceeded\|/ms,
 	'a statement that is too deep is left out');
+my $long = join ' + ', ('id') x 300;
+like(scalar captured("SELECT $long FROM items WHERE id = 3"), qr/^captured\|/, 'one with many operators is not');
 
 # A statement that differs from those of other numbers.
 sub distinct

@@ -238,12 +238,42 @@ is(as($super, "SET ROLE app; SELECT count(*) FROM bench_internal.foreign_functio
 like(as($super, "SELECT FROM bench.clone_tables('own', 'own_copy', '{app.checked}')"),
 	qr/ERROR:  42501: copying table "app\.checked" would call function app\.told\(text\) of role app\nDETAIL:  It would be called with your rights\.\nHINT:  Capture and copy the tables as role app\./, 'a copy by the superuser');
 is(as($super, "SELECT table_name, rows FROM bench.clone_tables('own', 'own_copy', '{app.plain}') ORDER BY 1"), "events|9\npairs|20\nplain|0", 'of tables without code');
+# Indexes with names that their owner can give to something else.
+is(as($super, <<'SQL'), '', 'set up');
+CREATE FUNCTION app.lent(text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+CREATE FUNCTION public.lent(text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+CREATE OPERATOR app.=== (LEFTARG = int, RIGHTARG = int, FUNCTION = int4eq);
+SET ROLE app;
+CREATE TYPE app.state AS ENUM ('open', 'shut');
+CREATE TABLE app.by_function (v text);
+CREATE INDEX ON app.by_function (app.lent(v));
+CREATE TABLE app.by_type (v text, s app.state);
+CREATE INDEX ON app.by_type (v) WHERE s = 'open';
+CREATE TABLE app.by_operator (v int);
+CREATE INDEX ON app.by_operator ((v OPERATOR(app.===) 1));
+CREATE TABLE app.by_key (v text) PARTITION BY LIST (app.lent(v));
+CREATE TABLE app.of_others (v text, s app.state);
+CREATE INDEX ON app.of_others (public.lent(v));
+CREATE INDEX ON app.of_others (s);
+SQL
+foreach my $named ([ 'by_function', 'function app\.lent\(text\)' ], [ 'by_type', 'type app\.state' ], [ 'by_operator', 'operator app\.===\(integer,integer\)' ], [ 'by_key', 'function app\.lent\(text\)' ])
+{
+	my ($table, $object) = @$named;
+	like(as($super, "SELECT FROM bench.clone_tables('own', 'named_copy', '{app.$table}')"),
+		qr/ERROR:  42501: copying "app\.$table\w*" would use $object by its name\nDETAIL:  Other roles .*\nHINT:  Capture and copy the tables as role app\./, "a copy by the superuser: $table");
+}
+is(as($super, "SELECT table_name, rows FROM bench.clone_tables('own', 'named_copy', '{app.of_others}') ORDER BY 1"), "events|9\nof_others|0\npairs|20", 'names that they cannot give');
+like(as($super, "GRANT CREATE ON SCHEMA public TO app; SELECT FROM bench.clone_tables('own', 'named_copy_2', '{app.of_others}')"),
+	qr/ERROR:  42501: copying "app\.of_others_lent_idx" would use function public\.lent\(text\) by its name/, 'which they can, with another function for the same arguments');
+as($super, 'REVOKE CREATE ON SCHEMA public FROM app');
+like(as($super, "CREATE TEMP TABLE mine (v text);\nSELECT FROM bench.clone_tables('own', 'named_copy_2', '{mine}')"), qr/ERROR:  0A000: cannot copy table "mine" because it is temporary\n/, 'a temporary table');
 
 # What an owner adds while rows are copied is not executed.
 as($super, <<'SQL');
 CREATE FUNCTION public.held(int) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN true; END';
 CREATE TABLE public.aaa (id int CHECK (public.held(id)));
 INSERT INTO public.aaa VALUES (1);
+INSERT INTO app.plain VALUES (1, 'a');
 SQL
 my $holder = start_sql($node, 'SELECT pg_advisory_lock(4711), pg_sleep(1000)', name => 'holder');
 wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND granted");
@@ -273,7 +303,7 @@ SQL
 signal_sql($holder, 'INT');
 finish_sql($holder);
 ($stdout, $stderr) = finish_sql($cloning);
-is($stdout, 'aaa 1, events 9, pairs 20, plain 0', 'the tables are copied, with another view in their place');
+is($stdout, 'aaa 1, events 9, pairs 20, plain 1', 'the tables are copied, with another view in their place');
 unlike($stderr, qr/told by/, 'which is not executed');
 like(as($super, "SELECT indexdef FROM pg_indexes WHERE schemaname = 'trapped_copy' AND indexname = 'by_v'"),
 	qr/^CREATE INDEX by_v ON trapped_copy\.plain USING btree \(v\)$/, 'with their indexes');
