@@ -70,6 +70,86 @@ BEGIN
 END
 $$;
 
+/* Roles other than the current one and superusers that own a schema or, if "granted", may create objects in it; 0 is every role. */
+CREATE FUNCTION bench_internal.foreign_creators(schema oid, granted boolean) RETURNS SETOF oid
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT r.oid
+      FROM pg_namespace n JOIN pg_database b ON b.datname = current_database(),
+           LATERAL (SELECT n.nspowner
+                    UNION
+                    SELECT e.grantee FROM aclexplode(n.nspacl) e WHERE granted AND e.privilege_type = 'CREATE') g (grantee),
+           LATERAL (SELECT CASE g.grantee WHEN 'pg_database_owner'::regrole THEN b.datdba ELSE g.grantee END) r (oid)
+     WHERE n.oid = $1
+       AND NOT EXISTS (SELECT FROM pg_roles w WHERE w.oid = r.oid AND (w.rolsuper OR w.rolname = current_user))
+$$;
+
+/* Fails if copies would use something by a name to which such roles could give another meaning: by a function or an operator
+   for the same arguments, a cast, or by renaming. Expressions of indexes and keys, defaults with sequences, and views
+   are copied as text. Owners of views and of tables that are not examined are trusted: what they make is executed anyway. */
+CREATE FUNCTION bench_internal.refuse_foreign_names(relations oid[], examined oid[], indexes oid[], sequences oid[]) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    found record;
+BEGIN
+    WITH written (relation, class, object) AS (
+        SELECT x.indrelid, 'pg_class'::regclass::oid, x.indexrelid FROM pg_index x
+         WHERE x.indexrelid = ANY (indexes) AND (x.indexprs IS NOT NULL OR x.indpred IS NOT NULL)
+        UNION ALL
+        SELECT n.conrelid, 'pg_constraint'::regclass, n.oid FROM pg_constraint n WHERE n.conindid = ANY (indexes) AND n.contype = 'x'
+        UNION ALL
+        SELECT t.partrelid, 'pg_class'::regclass, t.partrelid FROM pg_partitioned_table t
+         WHERE t.partrelid = ANY (relations) AND t.partexprs IS NOT NULL
+        UNION ALL
+        SELECT a.adrelid, 'pg_attrdef'::regclass, a.oid FROM pg_attrdef a
+         WHERE a.adrelid = ANY (relations)
+           AND EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_attrdef'::regclass AND d.objid = a.oid
+                          AND d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY (sequences))
+        UNION ALL
+        SELECT w.ev_class, 'pg_rewrite'::regclass, w.oid FROM pg_rewrite w JOIN pg_class c ON c.oid = w.ev_class
+         WHERE c.oid = ANY (relations) AND c.relkind = 'v'),
+    used (relation, class, object, number) AS (
+        SELECT w.relation, d.refclassid, d.refobjid, d.refobjsubid FROM written w
+          JOIN pg_depend d ON d.classid = w.class AND d.objid = w.object AND d.objsubid = 0
+         WHERE d.refobjid >= 16384),
+    objects (relation, class, object, schema, owner, has_others) AS (
+        SELECT u.relation, u.class, p.oid, p.pronamespace, p.proowner, true
+          FROM used u JOIN pg_proc p ON u.class = 'pg_proc'::regclass AND p.oid = u.object
+        UNION ALL
+        SELECT u.relation, u.class, o.oid, o.oprnamespace, o.oprowner, true
+          FROM used u JOIN pg_operator o ON u.class = 'pg_operator'::regclass AND o.oid = u.object
+        UNION ALL
+        -- Casts belong to the owners of types.
+        SELECT u.relation, 'pg_type'::regclass, t.oid, t.typnamespace, t.typowner, false
+          FROM used u
+          LEFT JOIN pg_attribute a ON u.class = 'pg_class'::regclass AND a.attrelid = u.object AND a.attnum = u.number
+          LEFT JOIN pg_proc p ON u.class = 'pg_proc'::regclass AND p.oid = u.object
+          LEFT JOIN pg_operator o ON u.class = 'pg_operator'::regclass AND o.oid = u.object
+          JOIN pg_type t ON t.oid IN (a.atttypid, p.prorettype, o.oprresult, CASE u.class WHEN 'pg_type'::regclass THEN u.object END)
+         WHERE t.oid >= 16384)
+    SELECT c.oid::regclass AS name, pg_describe_object(o.class, o.object, 0) AS object, c.relowner::regrole::text AS owner, w.rolname AS role
+      INTO found
+      FROM objects o JOIN pg_class c ON c.oid = o.relation,
+           LATERAL (SELECT o.owner
+                    UNION
+                    SELECT f FROM bench_internal.foreign_creators(o.schema, o.has_others) f) r (oid)
+      LEFT JOIN pg_roles w ON w.oid = r.oid
+     WHERE NOT coalesce(w.rolsuper OR w.rolname = current_user, false)
+       AND NOT (r.oid = c.relowner AND (c.relkind = 'v' OR c.oid <> ALL (examined)))
+     ORDER BY c.oid::regclass::text, 2, w.rolname LIMIT 1;
+    IF found.name IS NOT NULL THEN
+        RAISE 'copying "%" would use % by its name', found.name, found.object USING ERRCODE = 'insufficient_privilege',
+            DETAIL = format('%s could give this name another meaning, which would have your rights.',
+                            coalesce('Role ' || quote_ident(found.role), 'Every role')),
+            HINT = CASE WHEN found.owner = quote_ident(current_user) THEN 'Revoke the privilege CREATE on the schema, or change the owner.'
+                        ELSE format('Capture and copy the tables as role %s.', found.owner) END;
+    END IF;
+END
+$$;
+
 /* Makes a view of columns of this very table or sequence: others can take its name by renaming schemas, which no lock of the
    table prevents. */
 CREATE FUNCTION bench_internal.bind_relation(view_name text, columns text, relation regclass) RETURNS void
@@ -200,36 +280,6 @@ BEGIN
         SELECT to_regclass(format('%I.%I', c.table_schema, c.table_name)) FROM bench.captured_tables c
          WHERE c.owner = quote_ident(current_user)::regrole AND c.workload = clone_tables.workload AND c.written);
     PERFORM bench_internal.refuse_foreign_functions(examined);
-    -- What copies are made of by its name, others must not be able to give this name to something else.
-    WITH named (used_by, class, object) AS (
-        SELECT x.indexrelid, 'pg_class'::regclass, x.indexrelid FROM pg_index x
-         WHERE x.indexrelid = ANY (indexes) AND x.indrelid = ANY (examined)
-        UNION ALL
-        SELECT n.conindid, 'pg_constraint'::regclass, n.oid FROM pg_constraint n
-         WHERE n.conindid = ANY (indexes) AND n.conrelid = ANY (examined) AND n.contype IN ('p', 'u', 'x')
-        UNION ALL
-        SELECT t.partrelid, 'pg_class'::regclass, t.partrelid FROM pg_partitioned_table t WHERE t.partrelid = ANY (examined))
-    SELECT u.used_by::regclass AS name, pg_describe_object(d.refclassid, d.refobjid, 0) AS object, c.relowner::regrole AS owner INTO found
-      FROM named u
-      JOIN pg_class c ON c.oid = u.used_by
-      JOIN pg_depend d ON d.classid = u.class AND d.objid = u.object AND d.objsubid = 0
-      JOIN LATERAL (SELECT p.pronamespace, p.proowner FROM pg_proc p WHERE d.refclassid = 'pg_proc'::regclass AND p.oid = d.refobjid
-                    UNION ALL
-                    SELECT o.oprnamespace, o.oprowner FROM pg_operator o WHERE d.refclassid = 'pg_operator'::regclass AND o.oid = d.refobjid
-                    UNION ALL
-                    SELECT t.typnamespace, t.typowner FROM pg_type t WHERE d.refclassid = 'pg_type'::regclass AND t.oid = d.refobjid
-                   ) o (schema, owner) ON true
-      JOIN pg_namespace n ON n.oid = o.schema
-      JOIN pg_database b ON b.datname = current_database()
-      JOIN pg_roles w ON w.oid IN (o.owner, c.relowner, CASE n.nspowner::regrole::text WHEN 'pg_database_owner' THEN b.datdba ELSE n.nspowner END)
-     WHERE NOT w.rolsuper AND w.rolname <> current_user
-       AND (w.oid <> c.relowner OR w.oid = o.owner OR has_schema_privilege(w.oid, n.oid, 'CREATE'))
-     LIMIT 1;
-    IF found.name IS NOT NULL THEN
-        RAISE 'copying "%" would use % by its name', found.name, found.object USING ERRCODE = 'insufficient_privilege',
-            DETAIL = 'Other roles could give this name to something else meanwhile, which would have your rights.',
-            HINT = format('Capture and copy the tables as role %s.', found.owner);
-    END IF;
     SELECT string_agg(c.oid::regclass::text, ' and ') AS names INTO found FROM pg_class c
      WHERE c.oid = ANY (relations) GROUP BY c.relname HAVING count(*) > 1 LIMIT 1;
     IF found.names IS NOT NULL THEN
@@ -252,6 +302,9 @@ BEGIN
                         ELSE 'Name a new schema, or an empty one.' END;
     ELSIF NOT (SELECT pg_has_role(n.nspowner, 'USAGE') FROM pg_namespace n WHERE n.oid = to_regnamespace(new_schema)) THEN
         RAISE 'must be owner of schema "%"', clone_tables.schema USING ERRCODE = 'insufficient_privilege';
+    ELSIF EXISTS (SELECT FROM bench_internal.foreign_creators(to_regnamespace(new_schema), true)) THEN
+        RAISE 'other roles may create objects in schema "%"', clone_tables.schema USING ERRCODE = 'insufficient_privilege',
+            DETAIL = 'Runs on the copies would use them with your rights.', HINT = 'Name a new schema.';
     END IF;
 
     -- Sequences that columns own or whose defaults use them; those of identity columns come with these.
@@ -266,6 +319,7 @@ BEGIN
         SELECT d.objid FROM pg_depend d JOIN pg_class c ON c.oid = d.objid AND c.relkind = 'S'
          WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'a'
            AND d.refobjid = ANY (relations));
+    PERFORM bench_internal.refuse_foreign_names(relations, examined, indexes, sequences);
     FOR found IN
         SELECT c.oid, c.relname, s.* FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid WHERE c.oid = ANY (sequences)
     LOOP

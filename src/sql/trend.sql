@@ -148,7 +148,7 @@ CREATE FUNCTION bench_internal.judge_nights(
     figure text, nights float8[], disturbed boolean[], baselines boolean[], least_change float8 DEFAULT 0.03,
     OUT level float8, OUT level_low float8, OUT level_high float8, OUT state text
 ) RETURNS SETOF record
-LANGUAGE c IMMUTABLE ROWS 1000 AS 'MODULE_PATHNAME', 'judge_nights_wrapper';
+LANGUAGE c IMMUTABLE STRICT ROWS 1000 AS 'MODULE_PATHNAME', 'judge_nights_wrapper';
 
 CREATE FUNCTION bench.trend(
     label text, -- label of the runs
@@ -238,7 +238,7 @@ CREATE FUNCTION bench_internal.change_points(
     OUT level_after float8, OUT ratio float8, OUT ratio_low float8, OUT ratio_high float8, OUT p_value float8,
     OUT is_better boolean
 ) RETURNS SETOF record
-LANGUAGE c IMMUTABLE ROWS 3 AS 'MODULE_PATHNAME', 'change_points_wrapper';
+LANGUAGE c IMMUTABLE STRICT ROWS 3 AS 'MODULE_PATHNAME', 'change_points_wrapper';
 
 /* What differs between two groups of runs, as objects that bench_internal.likely_cause reads. What has one value in a
    run differs if most of the runs of either side have the same one; agreement is the smaller share of those. */

@@ -40,6 +40,9 @@ SELECT d.classid, d.objid
     ON d.refclassid OPERATOR(pg_catalog.=) o.classid AND d.refobjid OPERATOR(pg_catalog.=) o.objid)
 SELECT pg_catalog.json_agg(pg_catalog.json_build_array(
            p.oid::pg_catalog.regprocedure::pg_catalog.text,
+           pg_catalog.format('%I(%s)', p.proname, (
+               SELECT pg_catalog.string_agg(pg_catalog.format_type(a.type, NULL), ',' ORDER BY a.place)
+                 FROM pg_catalog.unnest(p.proargtypes) WITH ORDINALITY a (type, place))),
            EXISTS (SELECT FROM dependent o
                     WHERE o.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass::pg_catalog.oid
                       AND o.objid OPERATOR(pg_catalog.=) p.oid)))

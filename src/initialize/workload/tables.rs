@@ -31,11 +31,11 @@ type Named = (
     bool,
 );
 
-/// A routine: its name with types of arguments, as SQL writes it, and whether it depends on the relations that
-/// were looked for, such as by a row type or by its parsed body.
-type Routine = (String, bool);
+/// A routine: its name with types of arguments, as SQL finds it and without the schema, and whether it depends on
+/// the relations that were looked for, such as by a row type or by its parsed body.
+type Routine = (String, String, bool);
 
-/// What loads have created, by their families: names of tables, and routines as in [`Routine`].
+/// What loads have created, by their families: names of tables, and those of routines without the schema.
 type Loads = BTreeMap<String, Vec<String>>;
 
 /// The schema of the tables, the first one of `search_path`, and what an initialization replaces in it.
@@ -119,7 +119,7 @@ impl Schema {
             };
             return Err(Error::NameTaken { relation, why });
         }
-        if let Some((routine, _)) = routines.iter().find(|(name, _)| !replaces(name)) {
+        if let Some((_, routine, _)) = routines.iter().find(|(_, name, _)| !replaces(name)) {
             let relation = routine.clone();
             return Err(Error::NameTaken {
                 relation,
@@ -143,7 +143,7 @@ impl Schema {
     /// The notices about tables that will be dropped, and about routines that will be although no load has created
     /// them.
     pub fn announce_drop(&self, spec: &WorkloadSpec) -> Vec<String> {
-        let routines = self.routines.iter().map(|(name, _)| name.as_str());
+        let routines = self.routines.iter().map(|(_, name, _)| name.as_str());
         let foreign: Vec<_> = routines
             .filter(|name| !self.is_created(spec, name))
             .collect();
@@ -170,7 +170,7 @@ impl Schema {
     pub fn drop(&self) -> Vec<String> {
         let tables: Vec<_> = self.old.iter().map(|old| old.name.as_str()).collect();
         let routines = |depend: bool| -> Vec<_> {
-            let routines = self.routines.iter().filter(|routine| routine.1 == depend);
+            let routines = self.routines.iter().filter(|routine| routine.2 == depend);
             routines.map(|routine| routine.0.as_str()).collect()
         };
         let statements = [
@@ -206,7 +206,7 @@ impl Schema {
     pub fn begin(&mut self, database: &mut Database, spec: &WorkloadSpec) -> Result<()> {
         let first_row: &mut FirstRow<'_> = &mut |sql| database.row(sql);
         let (relations, _, routines) = named(first_row, &spec.tables, &spec.routines)?;
-        let routines = routines.into_iter().map(|(name, _)| name);
+        let routines = routines.into_iter().map(|(_, name, _)| name);
         let created: Vec<_> = relations
             .into_iter()
             .map(|row| row.0)
@@ -227,6 +227,13 @@ impl Schema {
             spec.seed as i64,
             json(json!(spec.constants)),
             json(json!(created))
+        ))?;
+        // What it has taken from loads of others by force is no longer theirs.
+        database.execute(&format!(
+            "UPDATE {workloads} SET created = created OPERATOR(pg_catalog.-) {}::pg_catalog.text[]
+              WHERE pg_catalog.jsonb_typeof(created) OPERATOR(pg_catalog.=) 'array' AND NOT ({})",
+            array(&created),
+            is_family(&spec.family)
         ))?;
         let tables = spec.tables.iter().map(String::as_str).chain([WORKLOADS]);
         self.created = self.oids(tables, &mut |sql| database.row(sql))?;
@@ -388,8 +395,12 @@ pub fn parsed<T: DeserializeOwned + Default>(json: Option<String>) -> Result<T> 
 }
 
 fn of_family(family: &str) -> String {
+    format!("WHERE {}", is_family(family))
+}
+
+fn is_family(family: &str) -> String {
     format!(
-        "WHERE {WORKLOADS}.family OPERATOR(pg_catalog.=) {}",
+        "{WORKLOADS}.family OPERATOR(pg_catalog.=) {}",
         quote_literal(family)
     )
 }

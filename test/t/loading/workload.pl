@@ -258,6 +258,27 @@ foreach my $created ('[]', '["tpcc"]', '{}', '[1]', 'null')
 	like(refused(q{'ycsb'}, $in), $hint, "a table that the row of the workload does not list: $created");
 }
 
+# Workloads that share a name, and a function with the name of one of the server, in a schema that gets another name.
+$in = in_schema('SELECT 1');
+foreach my $sharing ([ 'sharing_a', 10 ], [ 'sharing_b', 20 ])
+{
+	my ($name, $rows) = @$sharing;
+	$node->safe_psql('postgres', <<"SQL");
+SELECT bench.define_workload('$name',
+	'{"description": "d", "unit": "u", "max_scale": 1, "size": {"table_mb": 0.01, "index_mb": 0}, "mixes": [{"name": "$name", "description": "d", "scripts": [{"name": "s", "weight": 1}]}]}',
+	'CREATE TABLE shared_table (i bigint); CREATE FUNCTION lower(a bigint) RETURNS bigint LANGUAGE sql AS \$f\$SELECT a\$f\$',
+	E'-- shared_table: 1 parts of $rows rows\\nSELECT i FROM generate_series(1, $rows) i', scripts => '{"s": "SELECT 1;"}');
+SQL
+}
+is(initialize(q{'sharing_a'}, $in), $steps, 'a workload');
+is($node->safe_psql('postgres', 'SELECT created FROM s.bench_workload'), '["shared_table", "lower(bigint)"]', 'what it has created');
+like(refused(q{'sharing_b'}, $in), qr/refusing to replace "shared_table": bench_workload does not say that a load of workload "sharing_b"/, 'another one with the same names');
+is(initialize(q{'sharing_b', force => true}, $in), $steps, 'by force');
+like(refused(q{'sharing_a'}, $in), qr/refusing to replace "shared_table"/, 'they are no longer of the first one');
+$node->safe_psql('postgres', 'DROP SCHEMA IF EXISTS "t ""u" CASCADE; ALTER SCHEMA s RENAME TO "t ""u"');
+is(initialize(q{'sharing_b'}, 'SET search_path = "t ""u"'), $steps, 'in a schema that was renamed');
+$node->safe_psql('postgres', 'ALTER SCHEMA "t ""u" RENAME TO s');
+
 # Functions of another role in the schema that fit better than those of the server: they are not executed.
 $in = in_schema('CREATE FUNCTION setval(text, int) RETURNS bigint LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION $q$executed$q$; END$$; '
 	  . 'CREATE FUNCTION nextval(text) RETURNS bigint LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION $q$executed$q$; END$$');

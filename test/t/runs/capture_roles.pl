@@ -240,6 +240,7 @@ like(as($super, "SELECT FROM bench.clone_tables('own', 'own_copy', '{app.checked
 is(as($super, "SELECT table_name, rows FROM bench.clone_tables('own', 'own_copy', '{app.plain}') ORDER BY 1"), "events|9\npairs|20\nplain|0", 'of tables without code');
 # Indexes with names that their owner can give to something else.
 is(as($super, <<'SQL'), '', 'set up');
+CREATE SEQUENCE public.numbers;
 CREATE FUNCTION app.lent(text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT $1';
 CREATE FUNCTION public.lent(text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT $1';
 CREATE OPERATOR app.=== (LEFTARG = int, RIGHTARG = int, FUNCTION = int4eq);
@@ -260,12 +261,38 @@ foreach my $named ([ 'by_function', 'function app\.lent\(text\)' ], [ 'by_type',
 {
 	my ($table, $object) = @$named;
 	like(as($super, "SELECT FROM bench.clone_tables('own', 'named_copy', '{app.$table}')"),
-		qr/ERROR:  42501: copying "app\.$table\w*" would use $object by its name\nDETAIL:  Other roles .*\nHINT:  Capture and copy the tables as role app\./, "a copy by the superuser: $table");
+		qr/ERROR:  42501: copying "app\.$table" would use $object by its name\nDETAIL:  Role app could .*\nHINT:  Capture and copy the tables as role app\./, "a copy by the superuser: $table");
 }
 is(as($super, "SELECT table_name, rows FROM bench.clone_tables('own', 'named_copy', '{app.of_others}') ORDER BY 1"), "events|9\nof_others|0\npairs|20", 'names that they cannot give');
-like(as($super, "GRANT CREATE ON SCHEMA public TO app; SELECT FROM bench.clone_tables('own', 'named_copy_2', '{app.of_others}')"),
-	qr/ERROR:  42501: copying "app\.of_others_lent_idx" would use function public\.lent\(text\) by its name/, 'which they can, with another function for the same arguments');
-as($super, 'REVOKE CREATE ON SCHEMA public FROM app');
+foreach my $creator ([ 'PUBLIC', 'Every role' ], [ 'web', 'Role web' ])
+{
+	as($super, "GRANT CREATE ON SCHEMA public TO $$creator[0]");
+	my $named = qr/ERROR:  42501: copying "(app|public)\.of_others" would use function public\.lent\(text\) by its name\nDETAIL:  $$creator[1] could/;
+	like(as($super, "SELECT FROM bench.clone_tables('own', 'named_copy_2', '{app.of_others}')"), $named, "functions of others may fit better: $$creator[0]");
+	my $own = as($super, <<'SQL');
+CREATE TABLE public.of_others (v text DEFAULT public.lent(nextval('public.numbers')::text));
+SELECT FROM bench.clone_tables('own', 'named_copy_2', '{public.of_others}');
+SQL
+	like($own, qr/$named.*\nHINT:  Revoke the privilege CREATE/s, 'in a default of its own table, too');
+	as($super, "DROP TABLE public.of_others; REVOKE CREATE ON SCHEMA public FROM $$creator[0]");
+}
+as($super, <<'SQL');
+CREATE VIEW app.seen_through AS SELECT public.lent(v) FROM app.of_others;
+GRANT CREATE ON SCHEMA public TO web;
+SQL
+like(as($super, "SELECT FROM bench.clone_tables('own', 'named_copy_2', '{app.seen_through}')"), qr/ERROR:  42501: copying "app\.(of_others|seen_through)" would use function public\.lent/, 'in a view');
+as($super, 'REVOKE CREATE ON SCHEMA public FROM web; DROP VIEW app.seen_through');
+# The owner of a type can make casts.
+as($super, 'SET ROLE app; CREATE DOMAIN app.letters AS text; CREATE TABLE app.by_cast (a app.letters[]); CREATE INDEX ON app.by_cast ((a::text[]))');
+like(as($super, "SELECT FROM bench.clone_tables('own', 'named_copy_2', '{app.by_cast}')"),
+	qr/ERROR:  42501: copying "app\.by_cast" would use type app\.letters\[\] by its name\nDETAIL:  Role app could/, 'a cast');
+# Schemas in which others may create something.
+as($super, 'CREATE SCHEMA of_web AUTHORIZATION web; CREATE SCHEMA with_web; GRANT CREATE ON SCHEMA with_web TO web');
+foreach my $schema ('of_web', 'with_web')
+{
+	like(as($super, "SELECT FROM bench.clone_tables('own', '$schema')"),
+		qr/ERROR:  42501: other roles may create objects in schema "$schema"\n/, "not into schema $schema");
+}
 like(as($super, "CREATE TEMP TABLE mine (v text);\nSELECT FROM bench.clone_tables('own', 'named_copy_2', '{mine}')"), qr/ERROR:  0A000: cannot copy table "mine" because it is temporary\n/, 'a temporary table');
 
 # What an owner adds while rows are copied is not executed.
