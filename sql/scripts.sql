@@ -16,6 +16,8 @@ SELECT * FROM bench.check_script(E'\\set n 1\n\n-- é\nSELECT :n, ''\\;é'',\n  
 SELECT * FROM bench.check_script(E'\\set n 1\nSELECT * FROM t_:n;');
 SELECT * FROM bench.check_script(E'\\set n 1\nSELECT * FROM t_:n;\nSELECT 1 \\; SELEC 2;', protocol => 'simple');
 SELECT * FROM bench.check_script(E'SELECT 1 \\; SELECT 2;');
+SELECT * FROM bench.check_script(E'COPY t FROM ''/file'';\nCOPY t FROM STDIN;');
+SELECT * FROM bench.check_script('SELECT 1 \; COPY t TO STDOUT;', protocol => 'simple');
 SELECT * FROM bench.check_script(E'\\set aid 1\nSELECT :adi,\n to_char(now(), ''HH24:MI'');\n\\sleep :ms ms');
 SELECT * FROM bench.check_script(E'\\set aid 1\nSELECT :adi,\n to_char(now(), ''HH24:MI'');\n\\sleep :ms ms', protocol => 'simple');
 -- Variables that the run sets are no fault; no hint takes them for others if they are not known.

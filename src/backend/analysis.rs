@@ -1,6 +1,6 @@
 //! Statements as the server understands them, without planning or executing anything.
 
-use super::statement::parse;
+use super::statement::{self, parse};
 use crate::compat;
 use crate::error::{Error, Report, Result, with_callback};
 use crate::state::transaction::{InTransaction, tried, with_snapshot};
@@ -162,6 +162,12 @@ pub fn check(sql: &str, parameters: usize, single: bool, resolve: bool) -> Resul
             for raw in list.iter_ptr() {
                 parts.add(query_of((*raw).stmt));
                 *changes_names |= parts.sets_names || is_change_of_names((*raw).stmt);
+                if statement::copies_client_data((*raw).stmt) {
+                    return Err(Error::server(
+                        Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
+                        statement::COPY_IN_SCRIPT,
+                    ));
+                }
             }
             if let Some((number, at)) = parts.parameters.iter().find(|p| p.0 > parameters) {
                 let text = sql.get(..*at).unwrap_or(sql);

@@ -112,15 +112,28 @@ pub fn require_possible_alone(sql: &str) -> Result<()> {
                 if pgrx::is_a(node, pg_sys::NodeTag::T_TransactionStmt) {
                     return unsupported("transaction commands are not possible");
                 }
-                if pgrx::is_a(node, pg_sys::NodeTag::T_CopyStmt)
-                    && (*node.cast::<pg_sys::CopyStmt>()).filename.is_null()
-                {
+                if copies_client_data(node) {
                     return unsupported("COPY from or to the client is not possible");
                 }
             }
         }
         Ok(())
     })
+}
+
+/// The message about [COPY from or to the client](copies_client_data) in a script.
+pub const COPY_IN_SCRIPT: &str = "COPY is not supported in a script";
+
+/// Whether a statement is COPY from or to the client.
+///
+/// # Safety
+/// The node is a parsed statement.
+pub unsafe fn copies_client_data(statement: *mut pg_sys::Node) -> bool {
+    // SAFETY: the caller's promise; the tag tells the type.
+    unsafe {
+        pgrx::is_a(statement, pg_sys::NodeTag::T_CopyStmt)
+            && (*statement.cast::<pg_sys::CopyStmt>()).filename.is_null()
+    }
 }
 
 /// An object that a statement creates.

@@ -186,16 +186,19 @@ impl RelationStates {
             Some(replaced) => Some(*replaced),
             None => self.states.get(&state.relation),
         };
+        // What the server begins to count meanwhile has counts from before that.
+        let is_counted = !self.is_not_counted();
+        let counters_before = |state: &State| self.counters(state).filter(|_| is_counted);
         let counters = |state: &State| match replaced.contains_key(&state.relation) {
             true => None,
-            false => self.counters(state),
+            false => counters_before(state),
         };
         let has_moved = |state: &State| {
             let before = match replaced.get(&state.relation) {
                 // REINDEX CONCURRENTLY hands on the counters of an index.
                 Some(replaced) if !state.is_main() => Some(replaced.counters),
                 Some(_) => Some(Counters::default()),
-                None => self.counters(state),
+                None => counters_before(state),
             };
             before.is_some_and(|before| state.counters.moved(&before))
         };
@@ -305,12 +308,10 @@ impl RelationStates {
     }
 
     /// The counters that a relation had then, which is nothing if it did not exist; `None` if it was not
-    /// looked at, or nothing was counted.
+    /// looked at.
     fn counters(&self, state: &State) -> Option<Counters> {
         let is_locked = |relation| self.locked.contains(relation);
         match self.states.get(&state.relation) {
-            // What the server begins to count meanwhile has counts from before that.
-            _ if self.is_not_counted() => None,
             Some(then) => Some(then.counters),
             None if is_locked(&state.relation) || is_locked(&state.main_table) => None,
             None => (!self.is_full).then(Counters::default),

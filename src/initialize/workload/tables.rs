@@ -8,6 +8,7 @@ use crate::initialize::tables::{OldTable, announce_drop, not_a_table, quote_iden
 use crate::query::quote_literal;
 use crate::run::workload::{FirstRow, other_columns};
 use pgrx::spi::Spi;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -31,9 +32,16 @@ type Named = (
     bool,
 );
 
-/// A routine: its name with types of arguments, as SQL finds it and without the schema, and whether it depends on
-/// the relations that were looked for, such as by a row type or by its parsed body.
-type Routine = (String, String, bool);
+/// A function or procedure.
+#[derive(Deserialize)]
+struct Routine {
+    /// Its name with types of arguments, as SQL finds it.
+    qualified: String,
+    /// The same without the schema.
+    name: String,
+    /// Whether it depends on the relations that were looked for, such as by a row type or by its parsed body.
+    is_dependent: bool,
+}
 
 /// What loads have created, by their families: names of tables, and those of routines without the schema.
 type Loads = BTreeMap<String, Vec<String>>;
@@ -119,12 +127,11 @@ impl Schema {
             };
             return Err(Error::NameTaken { relation, why });
         }
-        if let Some((_, routine, _)) = routines.iter().find(|(_, name, _)| !replaces(name)) {
-            let relation = routine.clone();
-            return Err(Error::NameTaken {
-                relation,
-                why: others,
-            });
+        let mut names = routines.iter().map(|routine| &routine.name);
+        if let Some(name) = names.find(|name| !replaces(name)) {
+            let relation = name.clone();
+            let why = others;
+            return Err(Error::NameTaken { relation, why });
         }
         self.old = old;
         self.routines = routines;
@@ -143,7 +150,7 @@ impl Schema {
     /// The notices about tables that will be dropped, and about routines that will be although no load has created
     /// them.
     pub fn announce_drop(&self, spec: &WorkloadSpec) -> Vec<String> {
-        let routines = self.routines.iter().map(|(_, name, _)| name.as_str());
+        let routines = self.routines.iter().map(|routine| routine.name.as_str());
         let foreign: Vec<_> = routines
             .filter(|name| !self.is_created(spec, name))
             .collect();
@@ -170,8 +177,11 @@ impl Schema {
     pub fn drop(&self) -> Vec<String> {
         let tables: Vec<_> = self.old.iter().map(|old| old.name.as_str()).collect();
         let routines = |depend: bool| -> Vec<_> {
-            let routines = self.routines.iter().filter(|routine| routine.2 == depend);
-            routines.map(|routine| routine.0.as_str()).collect()
+            let routines = self
+                .routines
+                .iter()
+                .filter(|routine| routine.is_dependent == depend);
+            routines.map(|routine| routine.qualified.as_str()).collect()
         };
         let statements = [
             ("ROUTINE", routines(true)),
@@ -206,7 +216,7 @@ impl Schema {
     pub fn begin(&mut self, database: &mut Database, spec: &WorkloadSpec) -> Result<()> {
         let first_row: &mut FirstRow<'_> = &mut |sql| database.row(sql);
         let (relations, _, routines) = named(first_row, &spec.tables, &spec.routines)?;
-        let routines = routines.into_iter().map(|(_, name, _)| name);
+        let routines = routines.into_iter().map(|routine| routine.name);
         let created: Vec<_> = relations
             .into_iter()
             .map(|row| row.0)

@@ -1,6 +1,7 @@
 //! The server's answer to a client's command.
 
 use super::link::Link;
+use crate::backend::statement::COPY_IN_SCRIPT;
 use crate::pq::{PqResult, Status, TransactionStatus};
 use crate::session::column::column_value;
 use selfbench_client::{Column, ColumnValue, Outcome, QueryResult, SqlError};
@@ -30,7 +31,7 @@ impl Answer {
             Status::Copy => {
                 self.failure = Some(SqlError {
                     sqlstate: "0A000".into(),
-                    message: "COPY is not supported in a script".into(),
+                    message: COPY_IN_SCRIPT.into(),
                     lost: true,
                     query: self.query,
                 });

@@ -1,6 +1,7 @@
 //! The errors of mode "spi".
 
 use super::classify::{StatementKind, begins_with};
+use crate::backend::statement::COPY_IN_SCRIPT;
 use crate::error::{Error, Report, Result};
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
 use selfbench_script::{SqlCommand, Variables};
@@ -13,7 +14,7 @@ pub(super) fn check_spi(code: i32, sql: &CString) -> Result<()> {
         return Ok(());
     }
     let message = match code {
-        pg_sys::SPI_ERROR_COPY => "COPY is not supported in a script",
+        pg_sys::SPI_ERROR_COPY => COPY_IN_SCRIPT,
         pg_sys::SPI_ERROR_TRANSACTION => {
             "cannot combine transaction control with other statements in mode \"spi\""
         }
