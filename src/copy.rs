@@ -9,6 +9,7 @@ use crate::latch;
 use crate::query;
 use crate::state::catalog;
 use pgrx::pg_sys;
+use scopeguard::guard;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_int, c_void};
 
@@ -42,7 +43,8 @@ pub fn copy_in(target: &CopyTarget, source: Source) -> Result<()> {
         table: target.table.into(),
         hint: "Another session may have dropped it.".into(),
     })?;
-    let _before = Before(SOURCE.replace(Some(source)));
+    // That of an outer COPY, if there is one, is the current one again after an error, too.
+    let _outer = guard(SOURCE.replace(Some(source)), |outer| SOURCE.set(outer));
     // SAFETY: in a transaction with a snapshot; the sequence is that of logical replication's
     // initial copy. Errors are raised, and the abort of the transaction cleans up. The names are
     // only read.
@@ -113,15 +115,6 @@ pub fn copy_in(target: &CopyTarget, source: Source) -> Result<()> {
         pg_sys::CommandCounterIncrement();
     }
     Ok(())
-}
-
-/// The source of an outer COPY, if there is one. It is the current one again after an error, too.
-struct Before(Option<Source>);
-
-impl Drop for Before {
-    fn drop(&mut self) {
-        SOURCE.set(self.0.take());
-    }
 }
 
 /// COPY's callback for reading data.

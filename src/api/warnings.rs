@@ -12,6 +12,7 @@ use crate::security::as_owner;
 use crate::server;
 use crate::shared::Segment;
 use pgrx::prelude::*;
+use scopeguard::guard;
 use selfbench_model::{Run, RunRecord, RunState};
 use selfbench_page::fitting_behind;
 use selfbench_report::{
@@ -28,19 +29,10 @@ thread_local! {
     static TOLD: RefCell<Option<BTreeSet<String>>> = const { RefCell::new(None) };
 }
 
-/// Ends [`each_once`] when it is dropped.
-pub(super) struct EachOnce(());
-
-/// Makes messages to the caller unique from here on: the runs of a set are alike.
-pub(super) fn each_once() -> EachOnce {
+/// Makes messages to the caller unique until the value is dropped: the runs of a set are alike.
+pub(super) fn each_once() -> impl Drop {
     TOLD.set(Some(BTreeSet::new()));
-    EachOnce(())
-}
-
-impl Drop for EachOnce {
-    fn drop(&mut self) {
-        TOLD.set(None);
-    }
+    guard((), |()| TOLD.set(None))
 }
 
 /// Whether the caller is to be told this.

@@ -2,6 +2,7 @@
 //! show, its statement.
 
 use pgrx::pg_sys::{self, BackendState};
+use scopeguard::defer;
 use std::ffi::{CStr, CString};
 use std::ptr::null;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -33,13 +34,8 @@ pub fn idle() {
 
 /// Runs `body`, whose statements this process does not show: what it shows remains.
 pub fn unchanged<T>(body: impl FnOnce() -> T) -> T {
-    struct Restore(bool);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            SHOWS_TASK.store(self.0, Relaxed);
-        }
-    }
-    let _restore = Restore(SHOWS_TASK.swap(true, Relaxed));
+    let before = SHOWS_TASK.swap(true, Relaxed);
+    defer!(SHOWS_TASK.store(before, Relaxed));
     body()
 }
 

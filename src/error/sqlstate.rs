@@ -4,6 +4,7 @@
 
 use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys::{self, ErrorContextCallback};
+use scopeguard::defer;
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
@@ -53,17 +54,14 @@ pub fn with_callback<T>(
     callback: extern "C-unwind" fn(*mut c_void),
     body: impl FnOnce() -> T,
 ) -> T {
-    struct Restored(*mut ErrorContextCallback);
-    impl Drop for Restored {
-        fn drop(&mut self) {
-            // SAFETY: what was there before, and outlives this call.
-            unsafe { pg_sys::error_context_stack = self.0 };
-        }
-    }
     // SAFETY: a variable of this process.
-    let before = Restored(unsafe { pg_sys::error_context_stack });
+    let previous = unsafe { pg_sys::error_context_stack };
+    defer! {
+        // SAFETY: what was there before, and outlives this call.
+        unsafe { pg_sys::error_context_stack = previous };
+    }
     let mut frame = ErrorContextCallback {
-        previous: before.0,
+        previous,
         callback: Some(callback),
         arg: std::ptr::null_mut(),
     };

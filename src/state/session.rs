@@ -6,6 +6,7 @@ use crate::text::{c_text, encoding};
 use pgrx::datum::Interval;
 use pgrx::pg_sys::{GucAction, GucContext};
 use pgrx::{IntoDatum, PgLogLevel, pg_sys};
+use scopeguard::defer;
 use std::convert::Infallible;
 use std::ffi::{CStr, CString};
 
@@ -237,15 +238,9 @@ pub fn restricted<T>(_: InTransaction, role: pg_sys::Oid, body: impl FnOnce() ->
 }
 
 fn with_identity<T>(role: pg_sys::Oid, added: u32, body: impl FnOnce() -> T) -> T {
-    struct Before(pg_sys::Oid, i32);
-    impl Drop for Before {
-        fn drop(&mut self) {
-            become_identity(self.0, self.1);
-        }
-    }
     let (user, context) = identity();
     // An error may be caught within the transaction.
-    let _before = Before(user, context);
+    defer!(become_identity(user, context));
     become_identity(role, context | added as i32);
     body()
 }

@@ -5,6 +5,7 @@
 
 use crate::error::{Error, Result, catch};
 use pgrx::{PgMemoryContexts, PgSqlErrorCode as Sqlstate, PgTryBuilder, pg_sys};
+use scopeguard::defer;
 use std::panic::AssertUnwindSafe;
 
 /// Proof that this process is in a transaction; what needs one takes it as an argument.
@@ -54,16 +55,14 @@ fn pop_snapshot() {
 /// The SPI binding copies values of rows into the parent of the current context: of a connection to SPI, this
 /// is the transaction's, and here that of the connection.
 pub fn in_own_memory<T>(_: InTransaction, body: impl FnOnce() -> T) -> T {
-    struct Before(pg_sys::MemoryContext);
-    impl Drop for Before {
-        fn drop(&mut self) {
-            // SAFETY: the context is there as long as the call.
-            unsafe { pg_sys::MemoryContextSwitchTo(self.0) };
-        }
-    }
     let mut rows = PgMemoryContexts::new("pg_selfbench rows");
-    // SAFETY: a variable of this process. After an error, too, another context is current before this one is deleted.
-    let _before = Before(unsafe { pg_sys::CurrentMemoryContext });
+    // SAFETY: a variable of this process.
+    let before = unsafe { pg_sys::CurrentMemoryContext };
+    // After an error, too, another context is current before this one is deleted.
+    defer! {
+        // SAFETY: the context is there as long as the call.
+        unsafe { pg_sys::MemoryContextSwitchTo(before) };
+    }
     // SAFETY: the new context is current during the call only.
     unsafe { rows.switch_to(|_| body()) }
 }

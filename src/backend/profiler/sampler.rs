@@ -11,6 +11,7 @@ use crate::clock;
 use crate::shared::stack_area::StackArea;
 use crate::shared::{Header, Phase};
 use pgrx::pg_sys;
+use scopeguard::guard;
 use selfbench_stacks::{End, Module, Registers, Sample, Walker, module_record};
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
@@ -99,18 +100,14 @@ pub fn stop() {
 /// expired since its last tick when a timer is stopped, so a process that is often stopped would have no
 /// sample.
 pub fn without_sampling<T>(body: impl FnOnce() -> T) -> T {
-    /// Continues in all cases, unless sampling has been stopped.
-    struct Paused(Option<Box<Sampler>>);
-    impl Drop for Paused {
-        fn drop(&mut self) {
-            if SAMPLING.with_borrow(Option::is_some)
-                && let Some(sampler) = self.0.take()
-            {
-                publish(sampler);
-            }
+    // Continues in all cases, unless sampling has been stopped.
+    let _paused = guard(withdraw(), |sampler| {
+        if SAMPLING.with_borrow(Option::is_some)
+            && let Some(sampler) = sampler
+        {
+            publish(sampler);
         }
-    }
-    let _paused = Paused(withdraw());
+    });
     body()
 }
 
