@@ -233,7 +233,7 @@ impl Remote {
             .consume_input()
             .map_err(|Lost| self.lost())?;
         while !self.connection.is_busy() {
-            let Some(result) = self.connection.next_result() else {
+            let Some(result) = self.take_result()? else {
                 activity::idle();
                 return self.asked.take().unwrap_or_default().row().map(Some);
             };
@@ -246,7 +246,8 @@ impl Remote {
     /// 0 at the end.
     pub fn copy_in(&mut self, sql: &str, mut fill: impl FnMut(&mut [u8]) -> usize) -> Result<()> {
         self.send(sql)?;
-        match self.next_result()? {
+        self.wait_for_result()?;
+        match self.connection.next_result() {
             Some(result) if result.status() == Status::Copy => {}
             Some(result) => {
                 let failed = failure(&result);
@@ -303,7 +304,6 @@ impl Remote {
         {
             match result.status() {
                 Status::Error => failed = failed.or_else(|| Some(failure(&result))),
-                Status::Copy => return Err(Error::Limit("COPY was not expected".into())),
                 _ => each(&result),
             }
         }
@@ -315,10 +315,26 @@ impl Remote {
     }
 
     fn next_result(&mut self) -> Result<Option<PqResult>> {
+        self.wait_for_result()?;
+        self.take_result()
+    }
+
+    fn wait_for_result(&mut self) -> Result<()> {
         while self.flush()? || self.connection.is_busy() {
             self.wait()?;
         }
-        Ok(self.connection.next_result())
+        Ok(())
+    }
+
+    /// The result that has arrived; `None` after the last one. Fails if it is COPY's, which libpq returns again
+    /// and again.
+    fn take_result(&mut self) -> Result<Option<PqResult>> {
+        match self.connection.next_result() {
+            Some(result) if result.status() == Status::Copy => {
+                Err(Error::Limit("COPY was not expected".into()))
+            }
+            result => Ok(result),
+        }
     }
 
     /// Sends what can be sent; returns whether something is left.

@@ -16,7 +16,7 @@ WITH series AS MATERIALIZED (
                                ORDER BY c.at DESC LIMIT 1) c ON true)
 SELECT jsonb_build_object(
            'label', t.label, 'nights', t.nights, 'run_id', r.run_id,
-           'workload', array_to_string(r.scripts[:3], ', ')
+           'workload', left(array_to_string(r.scripts[:3], ', '), 300)
                        || CASE WHEN cardinality(r.scripts) > 3
                                THEN format(' and %s more', cardinality(r.scripts) - 3) ELSE '' END
                        || ': ' || t.series,

@@ -1,8 +1,8 @@
 SELECT jsonb_build_object(
            'run_id', r.run_id, 'label', r.label,
-           'set_id', r.set_id, 'arm', r.arm,
+           'set_id', r.set_id, 'arm', left(r.arm, 300),
            'state', r.state,
-           'workload', array_to_string(r.scripts[:3], ', ')
+           'workload', left(array_to_string(r.scripts[:3], ', '), 300)
                        || CASE WHEN cardinality(r.scripts) > 3
                                THEN format(' and %s more', cardinality(r.scripts) - 3) ELSE '' END
                        || ': ' || CASE WHEN length(w.setup) > 300 THEN left(w.setup, 300) || '...' ELSE w.setup END,

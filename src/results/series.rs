@@ -122,7 +122,7 @@ pub fn load(
                             row_number() OVER (ORDER BY samples DESC, process, stack COLLATE \"C\") AS n
                        FROM bench.run_stacks WHERE run_id = $1)
                  SELECT jsonb_build_array(process || ';' || CASE WHEN n <= {STACKS} THEN stack ELSE '[other stacks]' END,
-                                          sum(samples))::text
+                                          least(sum(samples), 9223372036854775807))::text
                    FROM s GROUP BY process, CASE WHEN n <= {STACKS} THEN stack ELSE '[other stacks]' END
                   ORDER BY min(n)"
             ),

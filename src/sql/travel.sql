@@ -263,13 +263,14 @@ BEGIN
          ORDER BY level NULLS LAST, name
     LOOP
         place := format('table "%s"', left(part.name, 63));
-        rows := CASE WHEN part.level = 0 THEN json_build_array(run) ELSE document #> ARRAY['tables', part.name] END;
         IF part.relation IS NULL THEN
             notes := notes || format('not imported: %s', place);
             CONTINUE;
         ELSIF part.name = ANY (seen) THEN
             RAISE invalid_parameter_value USING MESSAGE = 'it occurs twice';
-        ELSIF json_typeof(rows) <> 'array' THEN
+        END IF;
+        rows := CASE WHEN part.level = 0 THEN json_build_array(run) ELSE document #> ARRAY['tables', part.name] END;
+        IF json_typeof(rows) <> 'array' THEN
             RAISE invalid_parameter_value USING MESSAGE = 'it is not an array';
         END IF;
         seen := seen || part.name;
@@ -293,8 +294,7 @@ BEGIN
 
         -- What a run stores is finite and not negative, except for query identifiers. Reports divide and
         -- square figures.
-        SELECT string_agg(CASE WHEN c.type = 'bytea' THEN format('WHEN bench.histogram_count(%I) < 0 THEN ''''', c.name)
-                               WHEN c.type = 'double precision'
+        SELECT string_agg(CASE WHEN c.type = 'double precision'
                                THEN format('WHEN %1$I IN (''NaN'', ''Infinity'', ''-Infinity'') THEN %2$L WHEN %1$I < 0 THEN %3$L'
                                            ' WHEN %1$I <> 0 AND %1$I NOT BETWEEN 1e-30 AND 1e30 THEN %4$L',
                                            c.name, c.name || ' is not finite', c.name || ' is negative', c.name || ' is out of range')
@@ -305,7 +305,7 @@ BEGIN
                                            c.name || ' is out of range') END, ' ')
           INTO checks
           FROM bench_internal.columns_of_runs(part.relation) c
-         WHERE c.type IN ('bytea', 'double precision', 'timestamp with time zone', 'smallint', 'integer', 'bigint')
+         WHERE c.type IN ('double precision', 'timestamp with time zone', 'smallint', 'integer', 'bigint')
            AND c.name NOT LIKE '%query\_id';
         SELECT concat_ws(' ', checks,
                          string_agg(format('WHEN %I > %I THEN %L', low.name, high.name,
@@ -320,6 +320,20 @@ BEGIN
         IF checks <> '' THEN
             EXECUTE format('SELECT w FROM (SELECT CASE %s END FROM bench.%I WHERE run_id = $1) t (w)
                              WHERE w IS NOT NULL LIMIT 1', checks, part.name) INTO wrong USING new_id;
+            IF wrong IS NOT NULL THEN
+                RAISE invalid_parameter_value USING MESSAGE = wrong;
+            END IF;
+        END IF;
+        -- Reports add up counts, and merge histograms.
+        SELECT string_agg(format('WHEN sum(%s) > %s THEN %L',
+                                 CASE c.type WHEN 'bytea' THEN format('bench.histogram_count(%I)', c.name) ELSE quote_ident(c.name) END,
+                                 CASE c.type WHEN 'bytea' THEN max_number ELSE 9223372036854775807 END,
+                                 'the sum of ' || c.name || ' is out of range'), ' ')
+          INTO checks
+          FROM bench_internal.columns_of_runs(part.relation) c
+         WHERE c.type IN ('bytea', 'bigint') AND c.name NOT LIKE '%query\_id' AND c.name <> 'transaction_no';
+        IF checks <> '' THEN
+            EXECUTE format('SELECT CASE %s END FROM bench.%I WHERE run_id = $1', checks, part.name) INTO wrong USING new_id;
             IF wrong IS NOT NULL THEN
                 RAISE invalid_parameter_value USING MESSAGE = wrong;
             END IF;

@@ -3,10 +3,13 @@
 
 use crate::clock;
 use crate::database::remote::Remote;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Period of checks whether an answer has arrived.
 const LOOK_EVERY_NS: u64 = 5_000_000;
+
+/// Longest answer of a target that is read.
+const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
 /// Observer that asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +77,17 @@ impl TargetConnection {
         if !matches!(answer, Ok(None)) {
             self.open = None;
         }
-        answer
+        let row = answer?;
+        let bytes = row
+            .iter()
+            .flatten()
+            .flatten()
+            .map(String::len)
+            .sum::<usize>();
+        match bytes > MAX_ANSWER_BYTES {
+            true => Err(Error::Limit("the target's answer is too long".into())),
+            false => Ok(row),
+        }
     }
 
     /// The clock reading at which to look for an answer; `u64::MAX` if no question is open.

@@ -34,8 +34,8 @@ sub start
 
 sub port { return shift->{port} }
 
-# From now on: "refuse" new connections and close those that are open, "reset" all connections, or forward "half" of what
-# the server says next on each, and then close it; new connections work.
+# From now on: "refuse" new connections and close those that are open, "reset" all connections, forward "half" of what
+# the server says next on each, and then close it, or say instead that the server sends "copy" data; new connections work.
 sub fault
 {
 	my ($self, $fault) = @_;
@@ -60,6 +60,7 @@ sub serve
 	my $ready = IO::Select->new($listener, $orders);
 	# The other end of each; whether it is the server's; whether its next bytes are halved.
 	my (%other, %is_server, %halved);
+	my $copies;
 	my $end = sub {
 		foreach my $socket ($_[0], $other{ $_[0] })
 		{
@@ -86,6 +87,7 @@ sub serve
 				sysread($orders, my $order, 100) or return;
 				my @servers = grep { $is_server{$_} } $ready->handles;
 				if ($order =~ /half/) { @halved{@servers} = @servers }
+				elsif ($order =~ /copy/) { $copies = 1 }
 				else
 				{
 					foreach my $server (@servers)
@@ -103,6 +105,12 @@ sub serve
 			elsif ($other{$from})
 			{
 				my $length = sysread($from, my $bytes, 65536);
+				if ($length && $copies && $is_server{$from})
+				{
+					# CopyOutResponse, in text format and without columns.
+					$bytes = pack('ANCn', 'H', 7, 0, 0);
+					$length = length $bytes;
+				}
 				syswrite($other{$from}, $bytes, $halved{$from} ? int($length / 2) : $length) if $length;
 				$end->($from) if !$length || $halved{$from};
 			}

@@ -2,6 +2,7 @@
 
 use crate::backend::peer;
 use crate::error::Result;
+use pgrx::pg_sys;
 use std::collections::HashMap;
 
 /// The number of a name.
@@ -9,7 +10,7 @@ pub type WaitNo = u32;
 
 /// Number that is counted if a session does not wait. It may use a CPU, or be ready to.
 pub const NOT_WAITING: WaitNo = 0;
-/// Number that is counted if there are too many names.
+/// Number that is counted if there are too many names, or for one that no server gives.
 pub const OTHER: WaitNo = 1;
 
 /// Maximum number of names that are told apart; the server has less than 300, but extensions have names,
@@ -58,7 +59,8 @@ impl WaitNames {
         if let Some(found) = self.names.iter().position(known) {
             return found as WaitNo;
         }
-        if self.names.len() == MAX_NAMES {
+        let is_too_long = class.len().max(event.len()) >= pg_sys::NAMEDATALEN as usize;
+        if self.names.len() == MAX_NAMES || is_too_long {
             return OTHER;
         }
         self.names.push((class.to_owned(), Some(event.to_owned())));

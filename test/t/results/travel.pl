@@ -289,6 +289,8 @@ foreach my $case (
 	[ [ '{tables,pgio_sessions}', '[{"client": 0, "table_no": 1, "selects": 1, "updates": 1, "failed": 0, "seconds": 1}]' ], '23503: .*table "pgio_sessions"' ],
 	[ [ '{tables,run_intervals,0,interval_no}', '99999999999' ], '22003: .*table "run_intervals"' ],
 	[ [ '{tables,run_environment,0,machine}', '"x"' ], '23514: .*table "run_environment"' ],
+	[ [ '{tables,run_stacks}', q{to_jsonb(ARRAY(SELECT jsonb_build_object('process', 'x', 'stack', n, 'samples', 1::bigint << 53) FROM generate_series(1, 1024) n))} ],
+		'22023: .*the sum of samples is out of range.*table "run_stacks"' ],
 	[ [ '{tables,run_waits}', '[{"interval_no": 0, "class": "x", "samples": -1, "rounds": 1}]' ], '22023: .*samples is negative' ])
 {
 	my ($argument, $expected) = @$case;

@@ -1,4 +1,4 @@
-# A network to the target that refuses, resets or loses the second half: runs and initializations end with an error that
+# A network to the target that refuses, resets, loses the second half or answers with COPY: runs and initializations end with an error that
 # says so, keep what is known, and leave nothing. One that hangs: target.pl.
 use strict;
 use warnings;
@@ -64,6 +64,18 @@ foreach my $fault (qw(refuse reset half))
 	is($node->safe_psql('postgres', 'SELECT sum(abalance), count(*) FROM pgbench_accounts'), $before, "$fault: the tables are as before");
 	$network->stop;
 }
+
+# One that says that there are COPY data to read, to the clients and to those who observe them.
+my ($network, $target) = network();
+my $run = start_sql($node, columns_of('state, aborted_clients',
+		"bench.run(mode => 'libpq', clients => 2, duration => '10 min', vacuum => 'none', observe => true, label => 'copy', target => $target)"));
+wait_for_transactions($node, 'copy');
+$network->fault('copy');
+my ($stdout, $stderr) = finish_sql($run);
+is($stdout, 'failed|2', 'copy: the run fails');
+like($stderr, qr/COPY is not supported/, 'copy: the caller is told');
+nothing_left_ok($node, 'copy');
+$network->stop;
 next_run_ok($node, 'afterwards');
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|terminated by signal/, 'no crash');
 $node->stop;
