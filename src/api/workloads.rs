@@ -142,16 +142,15 @@ fn set_clone_schema(call: Call<'_>) {
     .or_raise_in(&call);
 }
 
-/// Executes a statement of `bench.clone_tables`, which may call functions of the owners of the tables, and
-/// returns its number of rows.
+/// Executes the query of `bench.clone_tables`, and returns the first value of its row.
 #[pg_extern(sql = false)]
-fn execute_restricted(statement: &str) -> i64 {
+fn execute_restricted(query: &str) -> Option<String> {
     let execute = || {
         Ok(Spi::connect_mut(|client| {
-            client.update(statement, None, &[]).map(|rows| rows.len())
+            client.update(query, Some(1), &[])?.first().get(1)
         })?)
     };
-    restricted(server::role(), execute).or_raise() as i64
+    restricted(server::role(), execute).or_raise()
 }
 
 /// Returns a sequence that the process may change; see `session::spi::guard`.

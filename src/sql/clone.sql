@@ -4,71 +4,10 @@
 CREATE FUNCTION bench_internal.set_clone_schema(workload text, schema text) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'set_clone_schema_wrapper';
 
-/* Executes a statement that may call functions of the owners of tables, and returns its number of rows. The functions
-   cannot become another role, such as that of a session which has become the current one by SET ROLE. */
-CREATE FUNCTION bench_internal.execute_restricted(statement text) RETURNS bigint
+/* Executes a query in a security-restricted operation, and returns the first value of its row: functions that it calls cannot
+   become another role, such as that of a session which has become the current one by SET ROLE. */
+CREATE FUNCTION bench_internal.execute_restricted(query text) RETURNS text
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'execute_restricted_wrapper';
-
-/* Functions of other roles than the current one and superusers, which constraints, generated columns, defaults, keys,
-   indexes, statistics and types of tables use. */
-CREATE FUNCTION bench_internal.foreign_functions(tables oid[], OUT used_by regclass, OUT function regprocedure, OUT owner regrole)
-RETURNS SETOF record
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    WITH RECURSIVE used (used_by, class, object) AS (
-        SELECT t, 'pg_class'::regclass::oid, t FROM unnest(tables) t
-        UNION
-        SELECT u.used_by, n.class, n.object
-          FROM used u, LATERAL (
-               -- Parts of a table, of a domain and of other types.
-               SELECT 'pg_constraint'::regclass::oid, c.oid FROM pg_constraint c WHERE u.class = 'pg_class'::regclass AND c.conrelid = u.object
-               UNION ALL
-               SELECT 'pg_attrdef'::regclass, a.oid FROM pg_attrdef a WHERE u.class = 'pg_class'::regclass AND a.adrelid = u.object
-               UNION ALL
-               SELECT 'pg_class'::regclass, i.indexrelid FROM pg_index i WHERE u.class = 'pg_class'::regclass AND i.indrelid = u.object
-               UNION ALL
-               SELECT 'pg_statistic_ext'::regclass, s.oid FROM pg_statistic_ext s WHERE u.class = 'pg_class'::regclass AND s.stxrelid = u.object
-               UNION ALL
-               SELECT 'pg_constraint'::regclass, c.oid FROM pg_constraint c WHERE u.class = 'pg_type'::regclass AND c.contypid = u.object AND u.object <> 0
-               UNION ALL
-               SELECT 'pg_proc'::regclass, r.rngsubdiff FROM pg_range r WHERE u.class = 'pg_type'::regclass AND u.object IN (r.rngtypid, r.rngmultitypid)
-               UNION ALL
-               SELECT 'pg_type'::regclass, p.type
-                 FROM pg_type t, LATERAL (SELECT unnest(ARRAY[t.typelem, t.typbasetype])
-                                          UNION ALL
-                                          SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0) p (type)
-                WHERE u.class = 'pg_type'::regclass AND t.oid = u.object
-               UNION ALL
-               SELECT 'pg_proc'::regclass, o.oprcode FROM pg_operator o WHERE u.class = 'pg_operator'::regclass AND o.oid = u.object
-               UNION ALL
-               SELECT d.refclassid, d.refobjid FROM pg_depend d
-                WHERE d.classid = u.class AND d.objid = u.object
-                  AND d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass)) n (class, object))
-    -- One that the transaction does not see is newer than it.
-    SELECT u.used_by::regclass, u.object::regprocedure, f.proowner::regrole
-      FROM used u LEFT JOIN pg_proc f ON f.oid = u.object LEFT JOIN pg_roles r ON r.oid = f.proowner
-     WHERE u.class = 'pg_proc'::regclass AND u.object <> 0
-       AND (r.oid IS NULL OR NOT r.rolsuper AND r.rolname <> current_user)
-     ORDER BY u.used_by::regclass::text, u.object::regprocedure::text
-$$;
-
-/* Fails if tables use such functions. */
-CREATE FUNCTION bench_internal.refuse_foreign_functions(tables oid[]) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    found record;
-BEGIN
-    SELECT f.* INTO found FROM bench_internal.foreign_functions(tables) f LIMIT 1;
-    IF found.function IS NOT NULL THEN
-        RAISE 'copying table "%" would call function % of role %', found.used_by, found.function, found.owner
-            USING ERRCODE = 'insufficient_privilege', DETAIL = 'It would be called with your rights.',
-            HINT = format('Capture and copy the tables as role %s.', found.owner);
-    END IF;
-END
-$$;
 
 /* Roles other than the current one and superusers that own a schema or, if "granted", may create objects in it; 0 is every role. */
 CREATE FUNCTION bench_internal.foreign_creators(schema oid, granted boolean) RETURNS SETOF oid
@@ -87,8 +26,8 @@ $$;
 
 /* Fails if copies would use something by a name to which such roles could give another meaning: by a function or an operator
    for the same arguments, a cast, or by renaming. Expressions of indexes and keys, defaults with sequences, and views
-   are copied as text. Owners of views and of tables that are not examined are trusted: what they make is executed anyway. */
-CREATE FUNCTION bench_internal.refuse_foreign_names(relations oid[], examined oid[], indexes oid[], sequences oid[]) RETURNS void
+   are copied as text. */
+CREATE FUNCTION bench_internal.refuse_foreign_names(relations oid[], sequences oid[]) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -97,9 +36,9 @@ DECLARE
 BEGIN
     WITH written (relation, class, object) AS (
         SELECT x.indrelid, 'pg_class'::regclass::oid, x.indexrelid FROM pg_index x
-         WHERE x.indexrelid = ANY (indexes) AND (x.indexprs IS NOT NULL OR x.indpred IS NOT NULL)
+         WHERE x.indrelid = ANY (relations) AND (x.indexprs IS NOT NULL OR x.indpred IS NOT NULL)
         UNION ALL
-        SELECT n.conrelid, 'pg_constraint'::regclass, n.oid FROM pg_constraint n WHERE n.conindid = ANY (indexes) AND n.contype = 'x'
+        SELECT n.conrelid, 'pg_constraint'::regclass, n.oid FROM pg_constraint n WHERE n.conrelid = ANY (relations) AND n.contype = 'x'
         UNION ALL
         SELECT t.partrelid, 'pg_class'::regclass, t.partrelid FROM pg_partitioned_table t
          WHERE t.partrelid = ANY (relations) AND t.partexprs IS NOT NULL
@@ -130,7 +69,7 @@ BEGIN
           LEFT JOIN pg_operator o ON u.class = 'pg_operator'::regclass AND o.oid = u.object
           JOIN pg_type t ON t.oid IN (a.atttypid, p.prorettype, o.oprresult, CASE u.class WHEN 'pg_type'::regclass THEN u.object END)
          WHERE t.oid >= 16384)
-    SELECT c.oid::regclass AS name, pg_describe_object(o.class, o.object, 0) AS object, c.relowner::regrole::text AS owner, w.rolname AS role
+    SELECT c.oid::regclass AS name, pg_describe_object(o.class, o.object, 0) AS object, w.rolname AS role
       INTO found
       FROM objects o JOIN pg_class c ON c.oid = o.relation,
            LATERAL (SELECT o.owner
@@ -138,32 +77,12 @@ BEGIN
                     SELECT f FROM bench_internal.foreign_creators(o.schema, o.has_others) f) r (oid)
       LEFT JOIN pg_roles w ON w.oid = r.oid
      WHERE NOT coalesce(w.rolsuper OR w.rolname = current_user, false)
-       AND NOT (r.oid = c.relowner AND (c.relkind = 'v' OR c.oid <> ALL (examined)))
      ORDER BY c.oid::regclass::text, 2, w.rolname LIMIT 1;
     IF found.name IS NOT NULL THEN
         RAISE 'copying "%" would use % by its name', found.name, found.object USING ERRCODE = 'insufficient_privilege',
             DETAIL = format('%s could give this name another meaning, which would have your rights.',
                             coalesce('Role ' || quote_ident(found.role), 'Every role')),
-            HINT = CASE WHEN found.owner = quote_ident(current_user) THEN 'Revoke the privilege CREATE on the schema, or change the owner.'
-                        ELSE format('Capture and copy the tables as role %s.', found.owner) END;
-    END IF;
-END
-$$;
-
-/* Makes a view of columns of this very table or sequence: others can take its name by renaming schemas, which no lock of the
-   table prevents. */
-CREATE FUNCTION bench_internal.bind_relation(view_name text, columns text, relation regclass) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    relation_name text := relation;
-BEGIN
-    EXECUTE 'CREATE VIEW ' || view_name || format(' AS SELECT %s FROM ONLY %s', columns, relation_name);
-    IF EXISTS (SELECT FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
-                WHERE w.ev_class = view_name::regclass AND d.refclassid = 'pg_class'::regclass
-                  AND d.refobjid NOT IN (relation, w.ev_class)) THEN
-        RAISE 'table "%" has been renamed while it was copied', relation_name USING ERRCODE = 'object_in_use';
+            HINT = 'Revoke the privilege CREATE on its schema, or change the owner of the schema, type, function or operator.';
     END IF;
 END
 $$;
@@ -182,60 +101,54 @@ AS $$
       FROM unnest(options) o
 $$;
 
-CREATE FUNCTION bench.clone_tables(
-    workload text, -- name of the captured workload
-    schema text, -- schema for the copies, which is new or empty
-    tables regclass[] DEFAULT '{}', -- tables to copy besides those that the workload uses
-    OUT table_name text, -- name of the table in the schema
-    OUT rows bigint, -- number of rows
-    OUT seconds float8 -- time that rows and indexes took
-) RETURNS SETOF record
+/* bench.clone_tables, which executes it in a security-restricted operation; its rows as a JSON array. */
+CREATE FUNCTION bench_internal.copy_tables(workload text, schema text, tables oid[]) RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 SET synchronize_seqscans = off
+SET standard_conforming_strings = on
 SET datestyle = 'ISO, YMD'
 SET intervalstyle = postgres
 SET extra_float_digits = 1
 AS $$
 #variable_conflict use_column
 DECLARE
-    new_schema text := quote_ident(clone_tables.schema);
+    new_schema text := quote_ident(copy_tables.schema);
     path text;
     relations oid[];
     sequences oid[];
-    -- View of the relation that is being copied.
-    bound text := new_schema || '."being copied"';
-    -- Tables that the workload does not write.
-    examined oid[];
-    indexes oid[];
     found record;
     part record;
     begun timestamptz;
     definition text;
     kept text[];
+    -- As the server writes it, which never doubles backslashes.
+    literal CONSTANT text := $l$'%s'::regclass$l$;
+    rows bigint;
+    copied json[] := '{}';
     -- Whether copies of a workload of the caller's are in the schema.
     has_copies boolean := EXISTS (SELECT FROM bench.workload_definitions w
                                    WHERE w.owner = quote_ident(current_user)::regrole
-                                     AND w.manifest #>> '{captured,clone_schema}' = clone_tables.schema);
+                                     AND w.manifest #>> '{captured,clone_schema}' = copy_tables.schema);
 BEGIN
-    PERFORM bench_internal.set_clone_schema(clone_tables.workload, clone_tables.schema);
-    IF clone_tables.schema = '' THEN
+    PERFORM bench_internal.set_clone_schema(copy_tables.workload, copy_tables.schema);
+    IF copy_tables.schema = '' THEN
         RAISE 'schema must not be empty' USING ERRCODE = 'invalid_parameter_value';
-    ELSIF octet_length(clone_tables.schema) > current_setting('max_identifier_length')::int THEN
-        RAISE 'name of schema "%" is too long', clone_tables.schema USING ERRCODE = 'name_too_long',
-            DETAIL = format('It has %s bytes, and may have %s.', octet_length(clone_tables.schema), current_setting('max_identifier_length'));
+    ELSIF octet_length(copy_tables.schema) > current_setting('max_identifier_length')::int THEN
+        RAISE 'name of schema "%" is too long', copy_tables.schema USING ERRCODE = 'name_too_long',
+            DETAIL = format('It has %s bytes, and may have %s.', octet_length(copy_tables.schema), current_setting('max_identifier_length'));
     END IF;
     SELECT coalesce(w.manifest #>> '{captured,search_path}', '') INTO path
       FROM bench.workload_definitions w
-     WHERE w.owner = quote_ident(current_user)::regrole AND w.name = clone_tables.workload;
+     WHERE w.owner = quote_ident(current_user)::regrole AND w.name = copy_tables.workload;
 
     -- What the workload uses, partitions, and what views read.
     WITH RECURSIVE used (name, oid) AS (
         SELECT t.name, to_regclass(t.name)::oid
           FROM (SELECT format('%I.%I', c.table_schema, c.table_name) AS name FROM bench.captured_tables c
-                 WHERE c.owner = quote_ident(current_user)::regrole AND c.workload = clone_tables.workload) t
+                 WHERE c.owner = quote_ident(current_user)::regrole AND c.workload = copy_tables.workload) t
         UNION
-        SELECT t::text, t::oid FROM unnest(clone_tables.tables) t
+        SELECT t::regclass::text, t FROM unnest(copy_tables.tables) t
         UNION
         SELECT n.oid::regclass::text, n.oid
           FROM used u JOIN pg_class c ON c.oid = u.oid,
@@ -247,10 +160,22 @@ BEGIN
                            AND d.refobjid >= 16384) n (oid))
     SELECT array_agg(DISTINCT u.oid), array_agg(u.name) FILTER (WHERE u.oid IS NULL) INTO relations, kept FROM used u;
     IF kept <> '{}' THEN
-        RAISE 'table % of workload "%" does not exist', kept[1], clone_tables.workload USING ERRCODE = 'undefined_table';
+        RAISE 'table % of workload "%" does not exist', kept[1], copy_tables.workload USING ERRCODE = 'undefined_table';
     ELSIF relations IS NULL THEN
-        RAISE 'workload "%" uses no tables', clone_tables.workload USING ERRCODE = 'undefined_table',
+        RAISE 'workload "%" uses no tables', copy_tables.workload USING ERRCODE = 'undefined_table',
             HINT = 'Give them as tables => ''{public.orders}''.';
+    END IF;
+    -- Functions that other owners' tables use would have the caller's rights, and owners of schemas can rename them.
+    SELECT c.oid::regclass AS name, r.role::regrole AS role, r.role <> c.relowner AS of_schema INTO found
+      FROM pg_class c, LATERAL (SELECT c.relowner UNION SELECT o FROM bench_internal.foreign_creators(c.relnamespace, false) o) r (role)
+     WHERE c.oid = ANY (relations) AND c.relkind IN ('r', 'p', 'v', 'S')
+       AND NOT EXISTS (SELECT FROM pg_roles w WHERE w.oid = r.role AND (w.rolsuper OR w.rolname = current_user))
+     ORDER BY 3, c.oid::regclass::text LIMIT 1;
+    IF found.name IS NOT NULL THEN
+        RAISE 'must be owner of % "%"', CASE WHEN found.of_schema THEN 'the schema of table' ELSE 'table' END, found.name
+            USING ERRCODE = 'insufficient_privilege', DETAIL = format('Copying it may call functions of role %s with your rights.', found.role),
+            HINT = CASE WHEN found.of_schema THEN 'Change the owner of the schema.'
+                        ELSE format('Capture and copy the tables as role %s.', found.role) END;
     END IF;
     FOR found IN
         SELECT c.oid::regclass AS name, c.relrowsecurity AS has_policies, c.relpersistence = 't' AS is_temporary FROM pg_class c
@@ -266,20 +191,11 @@ BEGIN
             HINT = CASE WHEN found.is_temporary THEN 'Sessions of runs cannot use it either.'
                         ELSE 'With allow_writes => true, runs change the tables themselves.' END;
     END LOOP;
-    -- From now on, owners cannot change, rename or drop tables or parts of them. What they can add is left out, such as indexes, or
-    -- examined in the copies.
+    -- From now on, tables cannot be changed, renamed or dropped.
     FOR found IN SELECT c.oid::regclass AS name FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind IN ('r', 'p') ORDER BY c.oid
     LOOP
         EXECUTE format('LOCK TABLE ONLY %s IN ACCESS SHARE MODE', found.name);
     END LOOP;
-    indexes := ARRAY(SELECT x.indexrelid FROM pg_index x WHERE x.indrelid = ANY (relations) AND x.indisvalid);
-    -- Functions of another role would have the caller's rights. They have them already where the workload writes.
-    examined := ARRAY(
-        SELECT r FROM unnest(relations) r
-        EXCEPT
-        SELECT to_regclass(format('%I.%I', c.table_schema, c.table_name)) FROM bench.captured_tables c
-         WHERE c.owner = quote_ident(current_user)::regrole AND c.workload = clone_tables.workload AND c.written);
-    PERFORM bench_internal.refuse_foreign_functions(examined);
     SELECT string_agg(c.oid::regclass::text, ' and ') AS names INTO found FROM pg_class c
      WHERE c.oid = ANY (relations) GROUP BY c.relname HAVING count(*) > 1 LIMIT 1;
     IF found.names IS NOT NULL THEN
@@ -294,16 +210,16 @@ BEGIN
         EXECUTE 'CREATE SCHEMA ' || new_schema;
     ELSIF EXISTS (SELECT FROM pg_depend d WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = to_regnamespace(new_schema)
                      AND d.deptype = 'n') THEN
-        RAISE 'schema "%" is not empty', clone_tables.schema USING ERRCODE = 'object_not_in_prerequisite_state',
+        RAISE 'schema "%" is not empty', copy_tables.schema USING ERRCODE = 'object_not_in_prerequisite_state',
             HINT = CASE WHEN has_copies
                              AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = ANY (relations) AND c.relnamespace = to_regnamespace(new_schema))
                              AND NOT EXISTS (SELECT FROM pg_extension e WHERE e.extnamespace = to_regnamespace(new_schema))
                         THEN format('Name a new schema, or drop this one, which has copies, with DROP SCHEMA %s CASCADE.', new_schema)
                         ELSE 'Name a new schema, or an empty one.' END;
     ELSIF NOT (SELECT pg_has_role(n.nspowner, 'USAGE') FROM pg_namespace n WHERE n.oid = to_regnamespace(new_schema)) THEN
-        RAISE 'must be owner of schema "%"', clone_tables.schema USING ERRCODE = 'insufficient_privilege';
+        RAISE 'must be owner of schema "%"', copy_tables.schema USING ERRCODE = 'insufficient_privilege';
     ELSIF EXISTS (SELECT FROM bench_internal.foreign_creators(to_regnamespace(new_schema), true)) THEN
-        RAISE 'other roles may create objects in schema "%"', clone_tables.schema USING ERRCODE = 'insufficient_privilege',
+        RAISE 'other roles may create objects in schema "%"', copy_tables.schema USING ERRCODE = 'insufficient_privilege',
             DETAIL = 'Runs on the copies would use them with your rights.', HINT = 'Name a new schema.';
     END IF;
 
@@ -319,7 +235,7 @@ BEGIN
         SELECT d.objid FROM pg_depend d JOIN pg_class c ON c.oid = d.objid AND c.relkind = 'S'
          WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'a'
            AND d.refobjid = ANY (relations));
-    PERFORM bench_internal.refuse_foreign_names(relations, examined, indexes, sequences);
+    PERFORM bench_internal.refuse_foreign_names(relations, sequences);
     FOR found IN
         SELECT c.oid, c.relname, s.* FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid WHERE c.oid = ANY (sequences)
     LOOP
@@ -327,9 +243,7 @@ BEGIN
         EXECUTE 'CREATE SEQUENCE ' || definition || format(
                        ' AS %s INCREMENT %s MINVALUE %s MAXVALUE %s START %s CACHE %s %s', format_type(found.seqtypid, NULL), found.seqincrement, found.seqmin, found.seqmax,
                        found.seqstart, found.seqcache, CASE WHEN found.seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END);
-        PERFORM bench_internal.bind_relation(bound, 'last_value, is_called', found.oid);
-        EXECUTE format('SELECT setval(%L, last_value, is_called) FROM %s', definition, bound);
-        EXECUTE 'DROP VIEW ' || bound;
+        EXECUTE format('SELECT setval(%L, last_value, is_called) FROM %s', definition, found.oid::regclass);
     END LOOP;
 
     FOR found IN
@@ -371,16 +285,15 @@ BEGIN
                     WITH RECURSIVE replaced (done, expression) AS (
                         SELECT 0, part.expression
                         UNION ALL
-                        SELECT r.done + 1, replace(r.expression, quote_literal(c.oid::regclass::text) || '::regclass',
-                                                   quote_literal(format('%s.%I', new_schema, c.relname)) || '::regclass')
+                        SELECT r.done + 1, replace(r.expression, format(literal, replace(c.oid::regclass::text, '''', '''''')),
+                                                   format(literal, replace(format('%s.%I', new_schema, c.relname), '''', '''''')))
                           FROM replaced r JOIN pg_class c ON c.oid = part.of_sequences[r.done + 1])
                     SELECT r.expression FROM replaced r ORDER BY r.done DESC LIMIT 1);
             END IF;
             IF part.is_identity THEN
-                PERFORM bench_internal.bind_relation(bound, 'last_value, is_called', part.identity_sequence);
                 EXECUTE format('SELECT setval(%L, last_value, is_called) FROM %s',
-                               pg_get_serial_sequence(format('%s.%I', new_schema, found.relname), part.attname), bound);
-                EXECUTE 'DROP VIEW ' || bound;
+                               pg_get_serial_sequence(format('%s.%I', new_schema, found.relname), part.attname),
+                               part.identity_sequence::regclass);
             END IF;
         END LOOP;
     END LOOP;
@@ -394,10 +307,6 @@ BEGIN
         EXECUTE found.sql;
     END LOOP;
 
-    PERFORM bench_internal.refuse_foreign_functions(ARRAY(
-        SELECT k.oid FROM pg_class c JOIN pg_class k ON k.relname = c.relname AND k.relnamespace = to_regnamespace(new_schema)
-         WHERE c.oid = ANY (examined)));
-
     -- Rows, then keys and indexes.
     FOR found IN
         SELECT c.oid, c.relname, c.relkind, c.relispartition AS is_part, c.oid::regclass::text AS name,
@@ -407,14 +316,11 @@ BEGIN
          WHERE c.oid = ANY (relations) AND c.relkind IN ('r', 'p') ORDER BY c.relkind, c.relname
     LOOP
         begun := clock_timestamp();
-        table_name := found.relname;
         rows := 0;
         IF found.relkind = 'r' AND found.columns IS NOT NULL THEN
-            PERFORM bench_internal.bind_relation(bound, found.columns, found.oid);
-            rows := bench_internal.execute_restricted(
-                        format('INSERT INTO %s.%I (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM %s', new_schema, found.relname,
-                               found.columns, found.columns, bound));
-            EXECUTE 'DROP VIEW ' || bound;
+            EXECUTE format('INSERT INTO %s.%I (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s', new_schema, found.relname,
+                           found.columns, found.columns, found.name);
+            GET DIAGNOSTICS rows = ROW_COUNT;
         END IF;
         FOR part IN
             SELECT CASE WHEN n.oid IS NOT NULL
@@ -435,33 +341,30 @@ BEGIN
                    LATERAL (SELECT pg_get_indexdef(i.oid),
                                    format('CREATE %sINDEX %I ON %s%s', is_unique, i.relname,
                                           CASE i.relkind WHEN 'I' THEN 'ONLY ' END, x.indrelid::regclass) OFFSET 0) d (definition, prefix)
-             WHERE x.indrelid = found.oid AND x.indexrelid = ANY (indexes) ORDER BY i.relname
+             WHERE x.indrelid = found.oid AND x.indisvalid ORDER BY i.relname
         LOOP
-            IF part.sql IS NULL THEN
-                RAISE 'table "%" has been renamed while it was copied', found.name USING ERRCODE = 'object_in_use';
-            END IF;
-            PERFORM bench_internal.execute_restricted(part.sql);
+            EXECUTE part.sql;
         END LOOP;
         IF found.relkind = 'r' THEN
             IF NOT found.is_part THEN
                 EXECUTE format('ANALYZE %s.%I', new_schema, found.relname);
             END IF;
-            seconds := extract(epoch FROM clock_timestamp() - begun);
-            RETURN NEXT;
+            copied := copied || json_build_object('table_name', found.relname, 'rows', rows,
+                                                  'seconds', extract(epoch FROM clock_timestamp() - begun));
         END IF;
     END LOOP;
     FOR found IN
         SELECT format('ALTER TABLE %s.%I ATTACH PARTITION %s.%I %s', new_schema, p.relname, new_schema, c.relname,
                       pg_get_expr(c.relpartbound, c.oid)) AS sql
           FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid AND c.relispartition JOIN pg_class p ON p.oid = i.inhparent
-         WHERE c.oid = ANY (relations) AND p.oid = ANY (relations)
+         WHERE c.oid = ANY (relations) AND p.oid = ANY (relations) AND c.relkind <> 'f'
     LOOP
-        PERFORM bench_internal.execute_restricted(found.sql);
+        EXECUTE found.sql;
     END LOOP;
     FOR found IN
         SELECT format('ANALYZE %s.%I', new_schema, c.relname) AS sql FROM pg_class c
          WHERE c.oid = ANY (relations)
-           AND (c.relkind = 'p' AND NOT c.relispartition OR c.relispartition AND NOT EXISTS (
+           AND (c.relkind = 'p' AND NOT c.relispartition OR c.relkind <> 'f' AND c.relispartition AND NOT EXISTS (
                 SELECT FROM pg_inherits i WHERE i.inhrelid = c.oid AND i.inhparent = ANY (relations)))
     LOOP
         EXECUTE found.sql;
@@ -475,26 +378,38 @@ BEGIN
          WHERE n.contype = 'f' AND n.conparentid = 0 AND c.oid = ANY (relations) AND r.oid = ANY (relations)
     LOOP
         BEGIN
-            PERFORM bench_internal.execute_restricted(found.sql);
+            EXECUTE found.sql;
         EXCEPTION WHEN foreign_key_violation THEN
             RAISE USING ERRCODE = 'foreign_key_violation', MESSAGE = SQLERRM,
                 HINT = 'Rows have been changed while they were copied. Copy them in one snapshot: BEGIN ISOLATION LEVEL REPEATABLE READ.';
         END;
     END LOOP;
 
-    -- Views find the copies where they found the tables.
+    -- Views find the copies where they would find the tables.
     FOR found IN
-        SELECT c.oid, format('CREATE VIEW %s.%I%s AS ', new_schema, c.relname,
-                             ' WITH (' || bench_internal.options_clause(c.reloptions) || ')') AS sql
-          FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind = 'v' ORDER BY c.oid
+        SELECT c.oid, c.oid::regclass AS name, c.relname, u.tables, concat_ws(', ', u.schemas, nullif(path, '')) AS path,
+               format('CREATE VIEW %s.%I%s AS ', new_schema, c.relname,
+                      ' WITH (' || bench_internal.options_clause(c.reloptions) || ')') AS sql
+          FROM pg_class c,
+               LATERAL (SELECT array_agg(t.oid) AS tables, string_agg(DISTINCT t.relnamespace::regnamespace::text, ', ') AS schemas
+                          FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+                          JOIN pg_class t ON d.refclassid = 'pg_class'::regclass AND t.oid = d.refobjid
+                         WHERE w.ev_class = c.oid AND t.oid <> c.oid AND t.oid = ANY (relations) AND t.relkind IN ('r', 'p', 'v', 'S')) u
+         WHERE c.oid = ANY (relations) AND c.relkind = 'v' ORDER BY c.oid
     LOOP
-        PERFORM pg_catalog.set_config('search_path', path, true);
+        PERFORM pg_catalog.set_config('search_path', found.path, true);
         SELECT pg_catalog.pg_get_viewdef(found.oid) INTO definition;
         PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
         definition := found.sql || definition;
-        PERFORM set_config('search_path', concat_ws(', ', new_schema, nullif(path, '')), true);
+        PERFORM set_config('search_path', concat_ws(', ', new_schema, nullif(found.path, '')), true);
         EXECUTE definition;
         PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+        IF EXISTS (SELECT FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+                    WHERE w.ev_class = format('%s.%I', new_schema, found.relname)::regclass
+                      AND d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY (found.tables)) THEN
+            RAISE 'cannot copy view "%"', found.name USING ERRCODE = 'feature_not_supported',
+                DETAIL = 'Of the tables that it reads, one has the name of another one in a schema that it uses.';
+        END IF;
     END LOOP;
 
     -- What has no copy.
@@ -516,6 +431,23 @@ BEGIN
     LOOP
         RAISE NOTICE 'not copied: % %', found.kind, found.names;
     END LOOP;
+    RETURN array_to_json(copied);
 END
+$$;
+
+CREATE FUNCTION bench.clone_tables(
+    workload text, -- name of the captured workload
+    schema text, -- schema for the copies, which is new or empty
+    tables regclass[] DEFAULT '{}', -- tables to copy besides those that the workload uses
+    OUT table_name text, -- name of the table in the schema
+    OUT rows bigint, -- number of rows
+    OUT seconds float8 -- time that rows and indexes took
+) RETURNS SETOF record
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT c.* FROM json_to_recordset(bench_internal.execute_restricted(
+                        format('SELECT bench_internal.copy_tables(%L, %L, %L)', $1, $2, $3::oid[]))::json)
+                        AS c (table_name text, rows bigint, seconds float8)
 $$;
 COMMENT ON FUNCTION bench.clone_tables IS 'copy the tables that a captured workload uses into a schema of their own, where its runs write';
