@@ -3273,7 +3273,7 @@ BEGIN
     /* Numbers at the end of an interval are int. */
     SELECT string_agg(quote_ident(a.attname), ', ') AS names, string_agg(format(t.aggregate, a.attname), ', ') AS sums
       INTO part
-      FROM pg_attribute a JOIN (VALUES ('bigint'::regtype, 'CASE WHEN sum(%1$I) > 9223372036854775807 THEN 9223372036854775807 ELSE sum(%1$I) END'), ('int', 'max(%I)'),
+      FROM pg_attribute a JOIN (VALUES ('bigint'::regtype, 'CASE WHEN count(%1$I) = count(*) THEN least(sum(%1$I), 9223372036854775807) END'), ('int', 'max(%I)'),
                                            ('boolean', 'bool_or(%I)')) t (type, aggregate)
                             ON a.atttypid = t.type
      WHERE a.attrelid = 'bench.run_server_intervals'::regclass AND a.attnum > 0 AND NOT a.attisdropped

@@ -267,7 +267,13 @@ fn rate(counter: &str) -> String {
 }
 
 fn clients(run_id: i64) -> Result<Vec<Moment>> {
-    let latency = |column: &str| format!("min({column}), avg({column}), max({column})");
+    let latency = |column: &str| {
+        format!(
+            "min({column}),
+             sum({column} * transactions) / nullif(sum(transactions) FILTER (WHERE {column} IS NOT NULL), 0)::float8,
+             max({column})"
+        )
+    };
     moments(
         run_id,
         "run_intervals",
@@ -277,10 +283,7 @@ fn clients(run_id: i64) -> Result<Vec<Moment>> {
             (RunFigure::Failed, rate("failed")),
             (RunFigure::Skipped, rate("skipped")),
             (RunFigure::Retried, rate("retried")),
-            (
-                RunFigure::Lag,
-                "min(lag_avg_ms), avg(lag_avg_ms), max(lag_avg_ms)".to_owned(),
-            ),
+            (RunFigure::Lag, latency("lag_avg_ms")),
             (
                 RunFigure::LatencyAvg,
                 "min(latency_avg_ms), sum(latency_sum_ms) / nullif(sum(transactions), 0)::float8,

@@ -50,6 +50,7 @@ pub struct ClientSlot {
     unfinished_ns: AtomicU64,
     interval_min_ns: AtomicU64,
     interval_max_ns: AtomicU64,
+    interval_lag_max_ns: AtomicU64,
     blocks_hit: AtomicU64,
     blocks_read: AtomicU64,
     wal_bytes: AtomicU64,
@@ -190,6 +191,19 @@ impl ClientSlot {
         let min = self.interval_min_ns.swap(0, Relaxed);
         let max = self.interval_max_ns.swap(0, Relaxed);
         (min != 0).then(|| (min - 1, max.max(min - 1)))
+    }
+
+    /// Longest lag since the last call, in nanoseconds. For the coordinator alone.
+    pub fn take_interval_lag_max(&self) -> u64 {
+        self.interval_lag_max_ns.swap(0, Relaxed)
+    }
+
+    /// Counts a lag among those of the interval.
+    #[inline]
+    pub(super) fn note_lag(&self, lag_ns: u64) {
+        if lag_ns > self.interval_lag_max_ns.load(Relaxed) {
+            self.interval_lag_max_ns.store(lag_ns, Relaxed);
+        }
     }
 
     /// Counts a latency among those of the interval.

@@ -135,6 +135,9 @@ impl Record for Recorder<'_> {
             tally.above_limit += u64::from(transaction.above_limit);
         });
         self.slot.note_extremes(transaction.latency_ns);
+        if let Some(lag_ns) = transaction.lag_ns {
+            self.slot.note_lag(lag_ns);
+        }
         // Clients that share a histogram are run by one process.
         self.histograms[script].count(transaction.latency_ns, 1);
     }

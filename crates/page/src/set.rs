@@ -193,7 +193,7 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
         let sentences: Vec<String> = table.rows.iter().map(sentence).collect();
         let runs = source.rows(&format!(
             "SELECT arm, jsonb_agg(tps ORDER BY run_id) AS tps FROM bench.runs WHERE set_id = {} AND round > 0 \
-             AND state = 'finished' AND tps IS NOT NULL GROUP BY arm",
+             AND state = 'finished' AND aborted_clients = 0 AND tps IS NOT NULL GROUP BY arm",
             set.id
         ))?;
         let runs_of = |arm: &str| {
@@ -326,7 +326,7 @@ fn latencies<S: Source>(
     let rows = source.rows(&format!(
         "SELECT a.arm, jsonb_agg(jsonb_build_array(p.p, bench.percentile(a.histogram, p.p)) ORDER BY p.p) AS curve \
          FROM (SELECT arm, bench.merge_histograms(histogram) AS histogram, sum(transactions) AS transactions FROM bench.runs \
-         WHERE set_id = {} AND round > 0 AND state = 'finished' AND histogram IS NOT NULL GROUP BY arm) a, \
+         WHERE set_id = {} AND round > 0 AND state = 'finished' AND aborted_clients = 0 AND histogram IS NOT NULL GROUP BY arm) a, \
          unnest('{{0,10,20,30,40,50,60,70,80,90,95,98,99,99.5,99.9,99.99}}'::float8[]) p (p) \
          WHERE a.transactions * (100 - p.p) >= 100 GROUP BY a.arm",
         set.id

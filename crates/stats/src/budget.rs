@@ -88,6 +88,7 @@ const NEGLIGIBLE: f64 = 0.01;
 const BY_KERNEL: &str = "counted by the kernel";
 const BY_CLIENTS: &str = "timed in each transaction";
 const NOT_COUNTED: &str = "the kernel does not count it";
+const MIXED: &str = "schedule lag and \\sleep have part of it, for waking up";
 
 /// The parts of the mean latency, in the order in which a transaction meets them.
 pub fn budget(readings: &Readings) -> Vec<LatencyPart> {
@@ -122,8 +123,9 @@ pub fn unknown(reason: &str) -> Vec<LatencyPart> {
 
 fn spi(ledger: &mut Ledger, readings: &Readings) {
     spi_cpu(ledger, readings);
-    match run_queue_of(&readings.sessions) {
-        Ok(ns) => ledger.add(7, "run queue", ledger.per_transaction(ns), BY_KERNEL.into()),
+    let run_queue = in_transactions(ledger, readings, run_queue_of(&readings.sessions));
+    match run_queue {
+        Ok(us) => ledger.add(7, "run queue", us, BY_KERNEL.into()),
         Err(reason) => ledger.unknown(7, "run queue", reason),
     }
     let blocked_us = ledger.left;
@@ -131,15 +133,30 @@ fn spi(ledger: &mut Ledger, readings: &Readings) {
         Ok(waits) => {
             let sampled = Sampled::new(ledger, readings, waits);
             // Time that is not CPU time, run queue or `\sleep` is waiting.
-            let scale = match readings.sessions {
-                Ok(_) => sampled.scale_to(blocked_us),
-                Err(_) => UNSCALED,
+            let scale = match (&readings.sessions, run_queue) {
+                (Err(_), _) | (_, Err(MIXED)) => UNSCALED,
+                _ => sampled.scale_to(blocked_us),
             };
             sampled.add_all(ledger, 8, "wait: ", scale);
         }
         Err(reason) => ledger.unknown(8, "waits", reason),
     }
     ledger.rest("other", "off the CPU without a wait event, by difference");
+}
+
+/// Whether processes of clients wait between their commands, other than for answers.
+fn rests(readings: &Readings) -> bool {
+    readings.lag_us.is_some() || readings.sleep_us > 0.0 || readings.shell_us > 0.0
+}
+
+/// Microseconds per transaction of a process's run queue, unless much of it may be from waking up between the
+/// transactions of a schedule, which is schedule lag, or after `\sleep`, which is part of that.
+fn in_transactions(ledger: &Ledger, readings: &Readings, run_queue: Reading<u64>) -> Reading<f64> {
+    let us = ledger.per_transaction(run_queue?);
+    match rests(readings) && us > NEGLIGIBLE * ledger.latency_us {
+        true => Err(MIXED),
+        false => Ok(us),
+    }
 }
 
 /// The CPU time of clients of mode spi, in its parts as far as they are known.
@@ -154,7 +171,7 @@ fn spi_cpu(ledger: &mut Ledger, readings: &Readings) {
         turns => Ok(timed.cpu_ns() as f64 / turns as f64 / 1e3),
     };
     // Between the transactions of a schedule and while it sleeps, a process uses CPU time, too.
-    let rests = readings.lag_us.is_some() || readings.sleep_us > 0.0 || readings.shell_us > 0.0;
+    let rests = rests(readings);
     let total_us = match (kernel_us, timed_us) {
         (Ok(kernel_us), Ok(timed_us)) if rests => Ok(timed_us.min(kernel_us)),
         (kernel_us, timed_us) => kernel_us.or(timed_us),
@@ -214,7 +231,7 @@ fn libpq(ledger: &mut Ledger, readings: &Readings) {
     let of_workers = match run_queue_of(&readings.workers) {
         // While the worker waits for a CPU, so do all of its clients whose answers have come.
         Ok(_) if readings.shares_workers => per_turn(timed.run_queue_ns),
-        of_workers => of_workers.map(us_of),
+        of_workers => in_transactions(ledger, readings, of_workers),
     };
     let sampled = readings.waits.as_ref();
     let sampled = sampled.map(|waits| Sampled::new(ledger, readings, waits));

@@ -247,6 +247,8 @@ fn schedule_lag_and_sleep_are_parts_of_their_own() {
     assert_eq!(us(&parts, "schedule lag"), 5000.0);
     assert_eq!(us(&parts, "\\sleep"), 2000.0);
     assert!(is_near(us(&parts, "wait: Lock"), 6000.0, 0.02));
+    let run_queue = parts.iter().find(|part| part.component == "run queue");
+    assert_eq!(run_queue.map(|part| part.us), Some(None), "it may be lag");
     assert!(is_near(sum(&parts), 15_000.0, 1e-9));
 }
 

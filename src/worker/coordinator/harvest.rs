@@ -109,6 +109,14 @@ impl Harvest {
             tally.latency.min_ns = min;
             tally.latency.max_ns = max;
         }
+        let lag_max_ns = (0..segment.layout().clients)
+            .map(|client| segment.client(client).0.take_interval_lag_max())
+            .max();
+        if let Some(max_ns) = lag_max_ns
+            && tally.lag.count != 1
+        {
+            tally.lag.max_ns = max_ns;
+        }
         self.tally = total;
         let mut blocks = [0; 3];
         for client in 0..segment.layout().clients {

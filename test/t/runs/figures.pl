@@ -289,6 +289,15 @@ is(scalar @warmup + @measured, scalar @progress, 'no others');
 is_deeply([ @warmup, @measured ], \@progress, 'one after the other');
 ok((!grep { (/progress: ([\d.]+) s/)[0] < 1.4 } @measured), 'the latter cover nothing of the former');
 
+# A client that is late catches up: each interval has the lag of its own transactions.
+$node->safe_psql('postgres', 'CREATE SEQUENCE turns');
+is( $node->safe_psql(
+		'postgres', q{
+		SELECT state FROM bench.run(sql => $$SELECT pg_sleep(CASE nextval('turns') WHEN 1 THEN 0.7 ELSE 0 END)$$, rate => 100, duration => '2 s', progress => '200 ms');
+		SELECT EXISTS (SELECT FROM bench.run_intervals a JOIN bench.run_intervals b USING (run_id)
+		                WHERE run_id = (SELECT max(run_id) FROM bench.runs) AND a.interval_no < b.interval_no AND b.transactions > 1 AND b.lag_max_ms < a.lag_max_ms)}),
+	"finished\nt", 'lags of intervals');
+
 # Their rates are those of the time since the line before: together, they are all transactions.
 my (undef, $transactions, $lines) = $node->psql('postgres',
 	"SELECT transactions FROM bench.run('select-only', rate => 3000, duration => 3, progress => '150 ms', vacuum => 'none')");
