@@ -87,6 +87,17 @@ BEGIN
 END
 $$;
 
+/* OIDs of the functions and operators of a view, in the order of its tree. Of those of pg_catalog, there are no dependencies. */
+CREATE FUNCTION bench_internal.view_routines(view oid) RETURNS text[]
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT array_agg(m.parts[1] ORDER BY m.place)
+      FROM pg_rewrite w, regexp_matches(w.ev_action::text, ':(?:funcid|aggfnoid|winfnoid|opno|opnos|eqop|sortop) ([0-9]+|\(o [0-9 ]+\))', 'g')
+                             WITH ORDINALITY m (parts, place)
+     WHERE w.ev_class = $1 AND w.rulename = '_RETURN'
+$$;
+
 /* What the guard of a run puts around a sequence that it does not know beforehand. */
 CREATE FUNCTION bench_internal.require_copy(sequence regclass) RETURNS regclass
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'require_copy_wrapper';
@@ -165,30 +176,46 @@ BEGIN
         RAISE 'workload "%" uses no tables', copy_tables.workload USING ERRCODE = 'undefined_table',
             HINT = 'Give them as tables => ''{public.orders}''.';
     END IF;
+    -- Sequences that columns own or whose defaults use them; those of identity columns come with these.
+    sequences := ARRAY(
+        SELECT c.oid FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind = 'S'
+        UNION
+        SELECT d.refobjid FROM pg_attrdef a
+          JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = a.oid AND d.refclassid = 'pg_class'::regclass
+          JOIN pg_class c ON c.oid = d.refobjid AND c.relkind = 'S'
+         WHERE a.adrelid = ANY (relations)
+        UNION
+        SELECT d.objid FROM pg_depend d JOIN pg_class c ON c.oid = d.objid AND c.relkind = 'S'
+         WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'a'
+           AND d.refobjid = ANY (relations));
     -- Functions that other owners' tables use would have the caller's rights, and owners of schemas can rename them.
     SELECT c.oid::regclass AS name, r.role::regrole AS role, r.role <> c.relowner AS of_schema INTO found
       FROM pg_class c, LATERAL (SELECT c.relowner UNION SELECT o FROM bench_internal.foreign_creators(c.relnamespace, false) o) r (role)
-     WHERE c.oid = ANY (relations) AND c.relkind IN ('r', 'p', 'v', 'S')
+     WHERE c.oid = ANY (relations || sequences)
        AND NOT EXISTS (SELECT FROM pg_roles w WHERE w.oid = r.role AND (w.rolsuper OR w.rolname = current_user))
      ORDER BY 3, c.oid::regclass::text LIMIT 1;
     IF found.name IS NOT NULL THEN
-        RAISE 'must be owner of % "%"', CASE WHEN found.of_schema THEN 'the schema of table' ELSE 'table' END, found.name
+        RAISE 'must be owner of %"%"', CASE WHEN found.of_schema THEN 'the schema of ' ELSE '' END, found.name
             USING ERRCODE = 'insufficient_privilege', DETAIL = format('Copying it may call functions of role %s with your rights.', found.role),
             HINT = CASE WHEN found.of_schema THEN 'Change the owner of the schema.'
                         ELSE format('Capture and copy the tables as role %s.', found.role) END;
     END IF;
     FOR found IN
-        SELECT c.oid::regclass AS name, c.relrowsecurity AS has_policies, c.relpersistence = 't' AS is_temporary FROM pg_class c
+        SELECT c.oid::regclass AS name, c.relrowsecurity AS has_policies, c.relpersistence = 't' AS is_temporary,
+               c.relnamespace = 'pg_catalog'::regnamespace AS is_catalog
+          FROM pg_class c
          WHERE c.oid = ANY (relations)
-           AND (c.relrowsecurity OR c.relpersistence = 't'
+           AND (c.relrowsecurity OR c.relpersistence = 't' OR c.relnamespace = 'pg_catalog'::regnamespace
                 OR c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid))
     LOOP
         RAISE 'cannot copy table "%" %', found.name,
-              CASE WHEN found.is_temporary THEN 'because it is temporary'
+              CASE WHEN found.is_catalog THEN 'because it is a system catalog'
+                   WHEN found.is_temporary THEN 'because it is temporary'
                    WHEN found.has_policies THEN 'with row-level security'
                    ELSE 'with tables that inherit from it' END
             USING ERRCODE = 'feature_not_supported',
-            HINT = CASE WHEN found.is_temporary THEN 'Sessions of runs cannot use it either.'
+            HINT = CASE WHEN found.is_catalog THEN 'Statements read it where it is.'
+                        WHEN found.is_temporary THEN 'Sessions of runs cannot use it either.'
                         ELSE 'With allow_writes => true, runs change the tables themselves.' END;
     END LOOP;
     -- From now on, tables cannot be changed, renamed or dropped.
@@ -223,18 +250,6 @@ BEGIN
             DETAIL = 'Runs on the copies would use them with your rights.', HINT = 'Name a new schema.';
     END IF;
 
-    -- Sequences that columns own or whose defaults use them; those of identity columns come with these.
-    sequences := ARRAY(
-        SELECT c.oid FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind = 'S'
-        UNION
-        SELECT d.refobjid FROM pg_attrdef a
-          JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = a.oid AND d.refclassid = 'pg_class'::regclass
-          JOIN pg_class c ON c.oid = d.refobjid AND c.relkind = 'S'
-         WHERE a.adrelid = ANY (relations)
-        UNION
-        SELECT d.objid FROM pg_depend d JOIN pg_class c ON c.oid = d.objid AND c.relkind = 'S'
-         WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'a'
-           AND d.refobjid = ANY (relations));
     PERFORM bench_internal.refuse_foreign_names(relations, sequences);
     FOR found IN
         SELECT c.oid, c.relname, s.* FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid WHERE c.oid = ANY (sequences)
@@ -387,7 +402,7 @@ BEGIN
 
     -- Views find the copies where they would find the tables.
     FOR found IN
-        SELECT c.oid, c.oid::regclass AS name, c.relname, u.tables, concat_ws(', ', u.schemas, nullif(path, '')) AS path,
+        SELECT c.oid, c.oid::regclass AS name, c.relname, u.tables, coalesce(u.schemas, '') AS path,
                format('CREATE VIEW %s.%I%s AS ', new_schema, c.relname,
                       ' WITH (' || bench_internal.options_clause(c.reloptions) || ')') AS sql
           FROM pg_class c,
@@ -409,6 +424,9 @@ BEGIN
                       AND d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY (found.tables)) THEN
             RAISE 'cannot copy view "%"', found.name USING ERRCODE = 'feature_not_supported',
                 DETAIL = 'Of the tables that it reads, one has the name of another one in a schema that it uses.';
+        ELSIF bench_internal.view_routines(found.oid) <> bench_internal.view_routines(format('%s.%I', new_schema, found.relname)::regclass) THEN
+            RAISE 'cannot copy view "%"', found.name USING ERRCODE = 'object_in_use',
+                DETAIL = 'Its copy calls a function or an operator that has been created or renamed meanwhile.';
         END IF;
     END LOOP;
 
