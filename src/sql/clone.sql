@@ -55,6 +55,12 @@ BEGIN
           JOIN pg_depend d ON d.classid = w.class AND d.objid = w.object AND d.objsubid = 0
          WHERE d.refobjid >= 16384),
     objects (relation, class, object, schema, owner, has_others) AS (
+        -- The first schema of search_path that has a name gives it its meaning.
+        SELECT u.relation, 'pg_namespace'::regclass::oid, n.oid, n.oid, quote_ident(current_user)::regrole, true
+          FROM (SELECT u.relation, array_agg(DISTINCT c.relnamespace) AS schemas FROM used u JOIN pg_class c ON u.class = 'pg_class'::regclass AND c.oid = u.object
+                 WHERE c.oid = ANY (relations) AND c.oid <> u.relation GROUP BY u.relation) u
+          JOIN pg_namespace n ON n.oid = ANY (u.schemas) AND cardinality(u.schemas) > 1
+        UNION ALL
         SELECT u.relation, u.class, p.oid, p.pronamespace, p.proowner, true
           FROM used u JOIN pg_proc p ON u.class = 'pg_proc'::regclass AND p.oid = u.object
         UNION ALL
@@ -74,7 +80,16 @@ BEGIN
       FROM objects o JOIN pg_class c ON c.oid = o.relation,
            LATERAL (SELECT o.owner
                     UNION
-                    SELECT f FROM bench_internal.foreign_creators(o.schema, o.has_others) f) r (oid)
+                    SELECT f FROM bench_internal.foreign_creators(o.schema, o.has_others) f
+                    UNION
+                    -- What there is already of others with the same name; types can be renamed.
+                    SELECT p.proowner FROM pg_proc u JOIN pg_proc p ON p.pronamespace = u.pronamespace AND p.proname = u.proname
+                     WHERE o.class = 'pg_proc'::regclass AND u.oid = o.object
+                    UNION
+                    SELECT p.oprowner FROM pg_operator u JOIN pg_operator p ON p.oprnamespace = u.oprnamespace AND p.oprname = u.oprname
+                     WHERE o.class = 'pg_operator'::regclass AND u.oid = o.object
+                    UNION
+                    SELECT t.typowner FROM pg_type t WHERE o.class = 'pg_namespace'::regclass AND t.typnamespace = o.object) r (oid)
       LEFT JOIN pg_roles w ON w.oid = r.oid
      WHERE NOT coalesce(w.rolsuper OR w.rolname = current_user, false)
      ORDER BY c.oid::regclass::text, 2, w.rolname LIMIT 1;
@@ -82,7 +97,7 @@ BEGIN
         RAISE 'copying "%" would use % by its name', found.name, found.object USING ERRCODE = 'insufficient_privilege',
             DETAIL = format('%s could give this name another meaning, which would have your rights.',
                             coalesce('Role ' || quote_ident(found.role), 'Every role')),
-            HINT = 'Revoke the privilege CREATE on its schema, or change the owner of the schema, type, function or operator.';
+            HINT = 'Revoke the privilege CREATE on the schema, and change the owners of the schema and of the types, functions and operators.';
     END IF;
 END
 $$;
@@ -92,7 +107,7 @@ CREATE FUNCTION bench_internal.view_routines(view oid) RETURNS text[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT array_agg(m.parts[1] ORDER BY m.place)
+    SELECT coalesce(array_agg(m.parts[1] ORDER BY m.place), '{}')
       FROM pg_rewrite w, regexp_matches(w.ev_action::text, ':(?:funcid|aggfnoid|winfnoid|opno|opnos|eqop|sortop) ([0-9]+|\(o [0-9 ]+\))', 'g')
                              WITH ORDINALITY m (parts, place)
      WHERE w.ev_class = $1 AND w.rulename = '_RETURN'
@@ -245,7 +260,9 @@ BEGIN
                         ELSE 'Name a new schema, or an empty one.' END;
     ELSIF NOT (SELECT pg_has_role(n.nspowner, 'USAGE') FROM pg_namespace n WHERE n.oid = to_regnamespace(new_schema)) THEN
         RAISE 'must be owner of schema "%"', copy_tables.schema USING ERRCODE = 'insufficient_privilege';
-    ELSIF EXISTS (SELECT FROM bench_internal.foreign_creators(to_regnamespace(new_schema), true)) THEN
+    END IF;
+    -- Default privileges apply to a new one.
+    IF EXISTS (SELECT FROM bench_internal.foreign_creators(to_regnamespace(new_schema), true)) THEN
         RAISE 'other roles may create objects in schema "%"', copy_tables.schema USING ERRCODE = 'insufficient_privilege',
             DETAIL = 'Runs on the copies would use them with your rights.', HINT = 'Name a new schema.';
     END IF;
@@ -400,8 +417,14 @@ BEGIN
         END;
     END LOOP;
 
-    -- Views find the copies where they would find the tables.
+    -- Views find the copies where they would find the tables; those that are read come first.
     FOR found IN
+        WITH RECURSIVE levels (view, level) AS (
+            SELECT v.oid, 0 FROM pg_class v WHERE v.oid = ANY (relations) AND v.relkind = 'v'
+            UNION
+            SELECT w.ev_class, l.level + 1
+              FROM levels l JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = l.view
+              JOIN pg_rewrite w ON w.oid = d.objid AND w.ev_class = ANY (relations) AND w.ev_class <> l.view AND w.rulename = '_RETURN')
         SELECT c.oid, c.oid::regclass AS name, c.relname, u.tables, coalesce(u.schemas, '') AS path,
                format('CREATE VIEW %s.%I%s AS ', new_schema, c.relname,
                       ' WITH (' || bench_internal.options_clause(c.reloptions) || ')') AS sql
@@ -410,7 +433,7 @@ BEGIN
                           FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
                           JOIN pg_class t ON d.refclassid = 'pg_class'::regclass AND t.oid = d.refobjid
                          WHERE w.ev_class = c.oid AND t.oid <> c.oid AND t.oid = ANY (relations) AND t.relkind IN ('r', 'p', 'v', 'S')) u
-         WHERE c.oid = ANY (relations) AND c.relkind = 'v' ORDER BY c.oid
+         WHERE c.oid = ANY (relations) AND c.relkind = 'v' ORDER BY (SELECT max(l.level) FROM levels l WHERE l.view = c.oid), c.oid
     LOOP
         PERFORM pg_catalog.set_config('search_path', found.path, true);
         SELECT pg_catalog.pg_get_viewdef(found.oid) INTO definition;

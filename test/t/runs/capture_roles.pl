@@ -227,8 +227,9 @@ is(as($super, "SELECT table_name, rows FROM bench.clone_tables('super', 'super_c
 is(as($super, <<'SQL'), '', 'set up');
 CREATE SCHEMA far;
 CREATE TABLE far."b\s'x" (id serial PRIMARY KEY);
+CREATE VIEW far.outside AS SELECT 1 AS id;
 CREATE VIEW far.inside AS SELECT id FROM far."b\s'x";
-CREATE VIEW far.outside AS SELECT id FROM far.inside;
+CREATE OR REPLACE VIEW far.outside AS SELECT id FROM far.inside;
 CREATE FOREIGN DATA WRAPPER nowhere;
 CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
 CREATE TABLE far.parted (a int) PARTITION BY LIST (a);
@@ -265,6 +266,13 @@ CREATE INDEX ON public.by_index (public.lent(v));
 CREATE TABLE public.by_key (v text) PARTITION BY LIST (public.lent(v));
 CREATE TABLE public.by_default (v text DEFAULT public.lent(nextval('public.numbers')::text));
 CREATE VIEW public.by_view AS SELECT public.lent(v) FROM public.shown;
+CREATE SCHEMA once;
+CREATE FUNCTION once.lent(anyelement) RETURNS anyelement LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+CREATE FUNCTION once.lent(text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+ALTER FUNCTION once.lent(text) OWNER TO web;
+CREATE TABLE once.by_other (v text);
+CREATE INDEX ON once.by_other (once.lent(v COLLATE "C"));
+CREATE VIEW once.of_both AS SELECT v FROM public.shown JOIN once.by_other USING (v);
 CREATE TYPE app.state AS ENUM ('open', 'shut');
 ALTER TYPE app.state OWNER TO app;
 CREATE TABLE public.by_type (v text, s app.state);
@@ -283,7 +291,17 @@ foreach my $creator ([ 'PUBLIC', 'Every role' ], [ 'web', 'Role web' ])
 }
 like(as($super, "SELECT FROM bench.clone_tables('super', 'named_copy_2', '{public.by_type}')"),
 	qr/ERROR:  42501: copying "public\.by_type" would use type app\.state by its name\nDETAIL:  Role app could/, 'the owner of a type can make casts');
+like(as($super, "SELECT FROM bench.clone_tables('super', 'named_copy_2', '{once.by_other}')"),
+	qr/ERROR:  42501: copying "once\.by_other" would use function once\.lent\(text\) by its name\nDETAIL:  Role web could/, 'a function of another role that has the name');
+as($super, 'ALTER FUNCTION once.lent(text) OWNER TO CURRENT_USER');
+is(as($super, "SELECT string_agg(table_name, ' ') FROM bench.clone_tables('super', 'both_copy', '{once.of_both}')"), 'by_other shown', 'a view of tables in two schemas');
+as($super, 'GRANT CREATE ON SCHEMA once TO web; DROP INDEX once.by_other_lent_idx');
+like(as($super, "SELECT FROM bench.clone_tables('super', 'named_copy_2', '{once.of_both}')"),
+	qr/ERROR:  42501: copying "once\.of_both" would use schema once by its name\nDETAIL:  Role web could/, 'not if one may hide names of the other');
 # Schemas in which others may create something.
+as($super, 'ALTER DEFAULT PRIVILEGES GRANT CREATE ON SCHEMAS TO web');
+like(as($super, "SELECT FROM bench.clone_tables('super', 'by_default')"), qr/ERROR:  42501: other roles may create objects in schema "by_default"\n/, 'by default privileges');
+as($super, 'ALTER DEFAULT PRIVILEGES REVOKE CREATE ON SCHEMAS FROM web');
 as($super, 'CREATE SCHEMA of_web AUTHORIZATION web; CREATE SCHEMA with_web; GRANT CREATE ON SCHEMA with_web TO web');
 foreach my $schema ('of_web', 'with_web')
 {
