@@ -204,9 +204,13 @@ pub(super) fn patiently<T>(
 }
 
 /// Takes the lock of those who execute the teardown of a run, until this process exits; returns
-/// whether it was free.
+/// whether it was free, and the teardown is still due: another process may have executed it since that was read.
 pub fn lock_teardown(run_id: i64) -> Result<bool> {
-    transaction(|| Object::Teardown(run_id).lock(InTransaction::current()?, Until::Exit, false))
+    let lock = || Object::Teardown(run_id).lock(InTransaction::current()?, Until::Exit, false);
+    let sql = "SELECT teardown_due FROM bench.runs WHERE run_id = $1";
+    let is_due = || as_storer(|| query::first_value::<bool>(sql, &[run_id.into()]));
+    // In a transaction of its own, which sees what the process before has committed.
+    Ok(transaction(lock)? && transaction(is_due)? == Some(true))
 }
 
 /// Ends the teardown of a run, without executing it, in the current transaction.
