@@ -69,7 +69,7 @@ my ($mean) = $charts{tps} =~ /Throughput: ([\d,]+) transactions\/s on average/;
 $mean =~ tr/,//d;
 my $expected = value("SELECT sum(transactions) / sum(seconds) FROM bench.run_intervals WHERE run_id = $run_id");
 cmp_ok(abs($mean - $expected), '<=', 1 + 0.005 * $expected, 'mean of the intervals, by their length');
-my ($p99) = $charts{latency} =~ /The 99th percentile: ([\d.,]+) ms of all transactions, from /;
+my ($p99) = $charts{latency} =~ /The 99th percentile: ([\d.,]+) ms of all transactions/;
 $expected = value("SELECT bench.percentile(histogram, 99) FROM bench.runs WHERE run_id = $run_id");
 cmp_ok(abs($p99 - $expected), '<=', 0.01 * $expected, 'percentile of all transactions');
 my ($median) = value(
