@@ -140,7 +140,6 @@ AS $$
 #variable_conflict use_column
 DECLARE
     new_schema text := quote_ident(copy_tables.schema);
-    path text;
     relations oid[];
     sequences oid[];
     found record;
@@ -164,9 +163,6 @@ BEGIN
         RAISE 'name of schema "%" is too long', copy_tables.schema USING ERRCODE = 'name_too_long',
             DETAIL = format('It has %s bytes, and may have %s.', octet_length(copy_tables.schema), current_setting('max_identifier_length'));
     END IF;
-    SELECT coalesce(w.manifest #>> '{captured,search_path}', '') INTO path
-      FROM bench.workload_definitions w
-     WHERE w.owner = quote_ident(current_user)::regrole AND w.name = copy_tables.workload;
 
     -- What the workload uses, partitions, and what views read.
     WITH RECURSIVE used (name, oid) AS (
@@ -424,7 +420,9 @@ BEGIN
             UNION
             SELECT w.ev_class, l.level + 1
               FROM levels l JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = l.view
-              JOIN pg_rewrite w ON w.oid = d.objid AND w.ev_class = ANY (relations) AND w.ev_class <> l.view AND w.rulename = '_RETURN')
+              JOIN pg_rewrite w ON w.oid = d.objid AND w.ev_class = ANY (relations) AND w.ev_class <> l.view AND w.rulename = '_RETURN'
+             -- The server lets views read each other in a circle, and refuses to execute them.
+             WHERE l.level < cardinality(relations))
         SELECT c.oid, c.oid::regclass AS name, c.relname, u.tables, coalesce(u.schemas, '') AS path,
                format('CREATE VIEW %s.%I%s AS ', new_schema, c.relname,
                       ' WITH (' || bench_internal.options_clause(c.reloptions) || ')') AS sql
