@@ -195,7 +195,8 @@ foreach my $how ("mode => 'spi'", "mode => 'spi', rate => 50", "mode => 'spi', c
 	$sees->('3MB');
 	$node->safe_psql('postgres', $_)
 	  foreach "SELECT bench.cancel($run)", "SELECT bench.wait($run)", 'ALTER SYSTEM RESET ALL', 'SELECT pg_reload_conf()';
-	is($node->safe_psql('postgres', 'DELETE FROM seen RETURNING a, b'), "4MB|2\n3MB|2", "$how: configuration");
+	my $gone = 'WITH gone AS (DELETE FROM seen RETURNING a, b) SELECT * FROM gone ORDER BY a DESC';
+	is($node->safe_psql('postgres', $gone), "4MB|2\n3MB|2", "$how: configuration");
 	wait_for($node, "SELECT current_setting('work_mem') = '4MB'");
 }
 
