@@ -1769,7 +1769,13 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'set_clone_schema_wrap
 CREATE FUNCTION bench_internal.execute_restricted(query text) RETURNS text
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'execute_restricted_wrapper';
 
-/* Roles other than the current one and superusers that own a schema or, if "granted", may create objects in it; 0 is every role. */
+/* The current role and superusers. */
+CREATE FUNCTION bench_internal.trusted_roles() RETURNS SETOF oid
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT w.oid FROM pg_roles w WHERE w.rolsuper OR w.rolname = current_user $$;
+
+/* Roles that are not trusted and own a schema or, if "granted", may create objects in it; 0 is every role. */
 CREATE FUNCTION bench_internal.foreign_creators(schema oid, granted boolean) RETURNS SETOF oid
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -1780,13 +1786,73 @@ AS $$
                     UNION
                     SELECT e.grantee FROM aclexplode(n.nspacl) e WHERE granted AND e.privilege_type = 'CREATE') g (grantee),
            LATERAL (SELECT CASE g.grantee WHEN 'pg_database_owner'::regrole THEN b.datdba ELSE g.grantee END) r (oid)
-     WHERE n.oid = $1
-       AND NOT EXISTS (SELECT FROM pg_roles w WHERE w.oid = r.oid AND (w.rolsuper OR w.rolname = current_user))
+     WHERE n.oid = $1 AND r.oid NOT IN (SELECT bench_internal.trusted_roles())
 $$;
 
-/* Fails if copies would use something by a name to which such roles could give another meaning: by a function or an operator
-   for the same arguments, a cast, or by renaming. Expressions of indexes and keys, defaults with sequences, and views
-   are copied as text. */
+/* Fails if relations, or something that they use, directly or through something else, belong to roles that are not trusted.
+   Who owns a function, a type or a schema decides what is called in its name: copies do that with the caller's rights. */
+CREATE FUNCTION bench_internal.refuse_foreign_objects(relations oid[]) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    found record;
+BEGIN
+    WITH RECURSIVE used (class, object) AS (
+        SELECT 'pg_class'::regclass::oid, r FROM unnest(relations) r
+        UNION
+        SELECT n.class, n.object
+          FROM used u, LATERAL (
+               SELECT d.refclassid, d.refobjid FROM pg_depend d WHERE d.classid = u.class AND d.objid = u.object AND d.deptype <> 'e'
+               UNION ALL
+               -- What belongs to it.
+               SELECT d.classid, d.objid FROM pg_depend d
+                WHERE d.refclassid = u.class AND d.refobjid = u.object AND d.deptype IN ('a', 'i') AND u.class <> 'pg_namespace'::regclass
+                  AND CASE d.classid
+                      WHEN 'pg_class'::regclass THEN (SELECT c.relkind IN ('i', 'I', 'c') FROM pg_class c WHERE c.oid = d.objid)
+                      WHEN 'pg_constraint'::regclass THEN (SELECT n.contype <> 'f' FROM pg_constraint n WHERE n.oid = d.objid)
+                      WHEN 'pg_rewrite'::regclass THEN (SELECT c.relkind = 'v' FROM pg_rewrite w JOIN pg_class c ON c.oid = w.ev_class WHERE w.oid = d.objid)
+                      ELSE d.classid IN ('pg_attrdef'::regclass, 'pg_statistic_ext'::regclass, 'pg_amop'::regclass, 'pg_amproc'::regclass) END
+               ) n (class, object)
+         WHERE n.object >= 16384),
+    owned (class, object, owner) AS (
+        SELECT u.class, u.object, o.relowner FROM used u JOIN pg_class o ON u.class = 'pg_class'::regclass AND o.oid = u.object
+         WHERE o.relkind NOT IN ('i', 'I')
+        UNION ALL
+        SELECT u.class, u.object, f FROM used u, bench_internal.foreign_creators(u.object, false) f WHERE u.class = 'pg_namespace'::regclass
+        UNION ALL
+        SELECT u.class, u.object, o.typowner FROM used u JOIN pg_type o ON u.class = 'pg_type'::regclass AND o.oid = u.object
+        UNION ALL
+        SELECT u.class, u.object, o.proowner FROM used u JOIN pg_proc o ON u.class = 'pg_proc'::regclass AND o.oid = u.object
+        UNION ALL
+        SELECT u.class, u.object, o.oprowner FROM used u JOIN pg_operator o ON u.class = 'pg_operator'::regclass AND o.oid = u.object
+        UNION ALL
+        SELECT u.class, u.object, o.opcowner FROM used u JOIN pg_opclass o ON u.class = 'pg_opclass'::regclass AND o.oid = u.object
+        UNION ALL
+        SELECT u.class, u.object, o.opfowner FROM used u JOIN pg_opfamily o ON u.class = 'pg_opfamily'::regclass AND o.oid = u.object
+        UNION ALL
+        SELECT u.class, u.object, o.collowner FROM used u JOIN pg_collation o ON u.class = 'pg_collation'::regclass AND o.oid = u.object
+        UNION ALL
+        SELECT u.class, u.object, o.lanowner FROM used u JOIN pg_language o ON u.class = 'pg_language'::regclass AND o.oid = u.object
+        UNION ALL
+        SELECT u.class, u.object, o.stxowner FROM used u JOIN pg_statistic_ext o ON u.class = 'pg_statistic_ext'::regclass AND o.oid = u.object
+        UNION ALL
+        SELECT u.class, u.object, o.cfgowner FROM used u JOIN pg_ts_config o ON u.class = 'pg_ts_config'::regclass AND o.oid = u.object
+        UNION ALL
+        SELECT u.class, u.object, o.dictowner FROM used u JOIN pg_ts_dict o ON u.class = 'pg_ts_dict'::regclass AND o.oid = u.object)
+    SELECT pg_describe_object(o.class, o.object, 0) AS object, o.owner::regrole AS role INTO found
+      FROM owned o WHERE o.owner NOT IN (SELECT bench_internal.trusted_roles())
+     ORDER BY o.class <> 'pg_class'::regclass, 1 LIMIT 1;
+    IF found.object IS NOT NULL THEN
+        RAISE 'must be owner of %', found.object USING ERRCODE = 'insufficient_privilege',
+            DETAIL = format('Copying may call functions of role %s with your rights.', found.role),
+            HINT = format('Capture and copy the tables as role %s, or change the owner.', found.role);
+    END IF;
+END
+$$;
+
+/* Fails if copies would use something by a name to which roles that are not trusted could give another meaning: by a function
+   or an operator for the same arguments. Expressions of indexes and keys, defaults with sequences, and views are copied as text. */
 CREATE FUNCTION bench_internal.refuse_foreign_names(relations oid[], sequences oid[]) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -1810,37 +1876,25 @@ BEGIN
         UNION ALL
         SELECT w.ev_class, 'pg_rewrite'::regclass, w.oid FROM pg_rewrite w JOIN pg_class c ON c.oid = w.ev_class
          WHERE c.oid = ANY (relations) AND c.relkind = 'v'),
-    used (relation, class, object, number) AS (
-        SELECT w.relation, d.refclassid, d.refobjid, d.refobjsubid FROM written w
-          JOIN pg_depend d ON d.classid = w.class AND d.objid = w.object AND d.objsubid = 0
+    used (relation, class, object) AS (
+        SELECT w.relation, d.refclassid, d.refobjid FROM written w JOIN pg_depend d ON d.classid = w.class AND d.objid = w.object
          WHERE d.refobjid >= 16384),
-    objects (relation, class, object, schema, owner, has_others) AS (
+    objects (relation, class, object, schema) AS (
         -- The first schema of search_path that has a name gives it its meaning.
-        SELECT u.relation, 'pg_namespace'::regclass::oid, n.oid, n.oid, quote_ident(current_user)::regrole, true
+        SELECT u.relation, 'pg_namespace'::regclass::oid, n.oid, n.oid
           FROM (SELECT u.relation, array_agg(DISTINCT c.relnamespace) AS schemas FROM used u JOIN pg_class c ON u.class = 'pg_class'::regclass AND c.oid = u.object
                  WHERE c.oid = ANY (relations) AND c.oid <> u.relation GROUP BY u.relation) u
           JOIN pg_namespace n ON n.oid = ANY (u.schemas) AND cardinality(u.schemas) > 1
         UNION ALL
-        SELECT u.relation, u.class, p.oid, p.pronamespace, p.proowner, true
+        SELECT u.relation, u.class, p.oid, p.pronamespace
           FROM used u JOIN pg_proc p ON u.class = 'pg_proc'::regclass AND p.oid = u.object
         UNION ALL
-        SELECT u.relation, u.class, o.oid, o.oprnamespace, o.oprowner, true
-          FROM used u JOIN pg_operator o ON u.class = 'pg_operator'::regclass AND o.oid = u.object
-        UNION ALL
-        -- Casts belong to the owners of types.
-        SELECT u.relation, 'pg_type'::regclass, t.oid, t.typnamespace, t.typowner, false
-          FROM used u
-          LEFT JOIN pg_attribute a ON u.class = 'pg_class'::regclass AND a.attrelid = u.object AND a.attnum = u.number
-          LEFT JOIN pg_proc p ON u.class = 'pg_proc'::regclass AND p.oid = u.object
-          LEFT JOIN pg_operator o ON u.class = 'pg_operator'::regclass AND o.oid = u.object
-          JOIN pg_type t ON t.oid IN (a.atttypid, p.prorettype, o.oprresult, CASE u.class WHEN 'pg_type'::regclass THEN u.object END)
-         WHERE t.oid >= 16384)
+        SELECT u.relation, u.class, o.oid, o.oprnamespace
+          FROM used u JOIN pg_operator o ON u.class = 'pg_operator'::regclass AND o.oid = u.object)
     SELECT c.oid::regclass AS name, pg_describe_object(o.class, o.object, 0) AS object, w.rolname AS role
       INTO found
       FROM objects o JOIN pg_class c ON c.oid = o.relation,
-           LATERAL (SELECT o.owner
-                    UNION
-                    SELECT f FROM bench_internal.foreign_creators(o.schema, o.has_others) f
+           LATERAL (SELECT f FROM bench_internal.foreign_creators(o.schema, true) f
                     UNION
                     -- What there is already of others with the same name; types can be renamed.
                     SELECT p.proowner FROM pg_proc u JOIN pg_proc p ON p.pronamespace = u.pronamespace AND p.proname = u.proname
@@ -1851,13 +1905,13 @@ BEGIN
                     UNION
                     SELECT t.typowner FROM pg_type t WHERE o.class = 'pg_namespace'::regclass AND t.typnamespace = o.object) r (oid)
       LEFT JOIN pg_roles w ON w.oid = r.oid
-     WHERE NOT coalesce(w.rolsuper OR w.rolname = current_user, false)
+     WHERE r.oid NOT IN (SELECT bench_internal.trusted_roles())
      ORDER BY c.oid::regclass::text, 2, w.rolname LIMIT 1;
     IF found.name IS NOT NULL THEN
         RAISE 'copying "%" would use % by its name', found.name, found.object USING ERRCODE = 'insufficient_privilege',
             DETAIL = format('%s could give this name another meaning, which would have your rights.',
                             coalesce('Role ' || quote_ident(found.role), 'Every role')),
-            HINT = 'Revoke the privilege CREATE on the schema, and change the owners of the schema and of the types, functions and operators.';
+            HINT = 'Revoke the privilege CREATE on the schema, and change the owners of the functions and operators.';
     END IF;
 END
 $$;
@@ -1917,7 +1971,9 @@ DECLARE
                                      AND w.manifest #>> '{captured,clone_schema}' = copy_tables.schema);
 BEGIN
     PERFORM bench_internal.set_clone_schema(copy_tables.workload, copy_tables.schema);
-    IF copy_tables.schema = '' THEN
+    IF array_position(copy_tables.tables, NULL) IS NOT NULL THEN
+        RAISE 'tables must not be null' USING ERRCODE = 'null_value_not_allowed';
+    ELSIF copy_tables.schema = '' THEN
         RAISE 'schema must not be empty' USING ERRCODE = 'invalid_parameter_value';
     ELSIF octet_length(copy_tables.schema) > current_setting('max_identifier_length')::int THEN
         RAISE 'name of schema "%" is too long', copy_tables.schema USING ERRCODE = 'name_too_long',
@@ -1930,7 +1986,7 @@ BEGIN
           FROM (SELECT format('%I.%I', c.table_schema, c.table_name) AS name FROM bench.captured_tables c
                  WHERE c.owner = quote_ident(current_user)::regrole AND c.workload = copy_tables.workload) t
         UNION
-        SELECT t::regclass::text, t FROM unnest(copy_tables.tables) t
+        SELECT t::regclass::text, c.oid FROM unnest(copy_tables.tables) t LEFT JOIN pg_class c ON c.oid = t
         UNION
         SELECT n.oid::regclass::text, n.oid
           FROM used u JOIN pg_class c ON c.oid = u.oid,
@@ -1959,18 +2015,7 @@ BEGIN
         SELECT d.objid FROM pg_depend d JOIN pg_class c ON c.oid = d.objid AND c.relkind = 'S'
          WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'a'
            AND d.refobjid = ANY (relations));
-    -- Functions that other owners' tables use would have the caller's rights, and owners of schemas can rename them.
-    SELECT c.oid::regclass AS name, r.role::regrole AS role, r.role <> c.relowner AS of_schema INTO found
-      FROM pg_class c, LATERAL (SELECT c.relowner UNION SELECT o FROM bench_internal.foreign_creators(c.relnamespace, false) o) r (role)
-     WHERE c.oid = ANY (relations || sequences)
-       AND NOT EXISTS (SELECT FROM pg_roles w WHERE w.oid = r.role AND (w.rolsuper OR w.rolname = current_user))
-     ORDER BY 3, c.oid::regclass::text LIMIT 1;
-    IF found.name IS NOT NULL THEN
-        RAISE 'must be owner of %"%"', CASE WHEN found.of_schema THEN 'the schema of ' ELSE '' END, found.name
-            USING ERRCODE = 'insufficient_privilege', DETAIL = format('Copying it may call functions of role %s with your rights.', found.role),
-            HINT = CASE WHEN found.of_schema THEN 'Change the owner of the schema.'
-                        ELSE format('Capture and copy the tables as role %s.', found.role) END;
-    END IF;
+    PERFORM bench_internal.refuse_foreign_objects(relations || sequences);
     FOR found IN
         SELECT c.oid::regclass AS name, c.relrowsecurity AS has_policies, c.relpersistence = 't' AS is_temporary,
                c.relnamespace = 'pg_catalog'::regnamespace AS is_catalog
@@ -2206,8 +2251,8 @@ BEGIN
             RAISE 'cannot copy view "%"', found.name USING ERRCODE = 'feature_not_supported',
                 DETAIL = 'Of the tables that it reads, one has the name of another one in a schema that it uses.';
         ELSIF bench_internal.view_routines(found.oid) <> bench_internal.view_routines(format('%s.%I', new_schema, found.relname)::regclass) THEN
-            RAISE 'cannot copy view "%"', found.name USING ERRCODE = 'object_in_use',
-                DETAIL = 'Its copy calls a function or an operator that has been created or renamed meanwhile.';
+            RAISE 'cannot copy view "%"', found.name USING ERRCODE = 'feature_not_supported',
+                DETAIL = 'Its copy would call another function or operator than it does.';
         END IF;
     END LOOP;
 
