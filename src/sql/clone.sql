@@ -45,16 +45,20 @@ BEGIN
           FROM used u, LATERAL (
                SELECT d.refclassid, d.refobjid FROM pg_depend d WHERE d.classid = u.class AND d.objid = u.object AND d.deptype <> 'e'
                UNION ALL
-               -- What belongs to it.
+               -- The planner uses these without a dependency.
+               SELECT u.class, o.oid FROM pg_operator p JOIN pg_operator o ON o.oid IN (p.oprcom, p.oprnegate)
+                WHERE u.class = 'pg_operator'::regclass AND p.oid = u.object
+               UNION ALL
+               -- What belongs to it, and the operator classes of a type.
                SELECT d.classid, d.objid FROM pg_depend d
-                WHERE d.refclassid = u.class AND d.refobjid = u.object AND d.deptype IN ('a', 'i') AND u.class <> 'pg_namespace'::regclass
+                WHERE d.refclassid = u.class AND d.refobjid = u.object AND u.class <> 'pg_namespace'::regclass
+                  AND (d.deptype IN ('a', 'i') OR d.classid = 'pg_opclass'::regclass)
                   AND CASE d.classid
                       WHEN 'pg_class'::regclass THEN (SELECT c.relkind IN ('i', 'I', 'c') FROM pg_class c WHERE c.oid = d.objid)
                       WHEN 'pg_constraint'::regclass THEN (SELECT n.contype <> 'f' FROM pg_constraint n WHERE n.oid = d.objid)
                       WHEN 'pg_rewrite'::regclass THEN (SELECT c.relkind = 'v' FROM pg_rewrite w JOIN pg_class c ON c.oid = w.ev_class WHERE w.oid = d.objid)
-                      ELSE d.classid IN ('pg_attrdef'::regclass, 'pg_statistic_ext'::regclass, 'pg_amop'::regclass, 'pg_amproc'::regclass) END
-               ) n (class, object)
-         WHERE n.object >= 16384),
+                      ELSE d.classid IN ('pg_attrdef'::regclass, 'pg_statistic_ext'::regclass, 'pg_opclass'::regclass, 'pg_amop'::regclass,
+                                         'pg_amproc'::regclass) END) n (class, object)),
     owned (class, object, owner) AS (
         SELECT u.class, u.object, o.relowner FROM used u JOIN pg_class o ON u.class = 'pg_class'::regclass AND o.oid = u.object
          WHERE o.relkind NOT IN ('i', 'I')
@@ -64,6 +68,12 @@ BEGIN
         SELECT u.class, u.object, o.typowner FROM used u JOIN pg_type o ON u.class = 'pg_type'::regclass AND o.oid = u.object
         UNION ALL
         SELECT u.class, u.object, o.proowner FROM used u JOIN pg_proc o ON u.class = 'pg_proc'::regclass AND o.oid = u.object
+        UNION ALL
+        -- Foreign keys use implicit casts without a dependency.
+        SELECT 'pg_proc'::regclass, o.oid, o.proowner FROM used u JOIN pg_cast k ON u.class = 'pg_type'::regclass AND k.castsource = u.object
+          JOIN pg_proc o ON o.oid = k.castfunc
+         WHERE k.casttarget IN (SELECT t.object FROM used t WHERE t.class = 'pg_type'::regclass
+                                UNION ALL SELECT t.oid FROM pg_type t WHERE t.typnamespace = 'pg_catalog'::regnamespace)
         UNION ALL
         SELECT u.class, u.object, o.oprowner FROM used u JOIN pg_operator o ON u.class = 'pg_operator'::regclass AND o.oid = u.object
         UNION ALL

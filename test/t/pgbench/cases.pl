@@ -717,11 +717,11 @@ foreach my $mode (qw(libpq spi))
 		my $name = "serializable, $mode, round $round";
 		local $ENV{PGOPTIONS} = '-c default_transaction_isolation=serializable';
 		my ($report, $told) =
-		  bench_pgbench("-n -c 8 -j 2 -t 25 --max-tries=10 --failures-detailed --mode=$mode");
+		  bench_pgbench("-n -c 8 -j 2 -t 200 --max-tries=10 --failures-detailed --mode=$mode");
 		my ($done, $failed, $serialization, $deadlock, $retried, $retries) = numbers($report,
-			qr/processed: (\d+)\/200\b/, qr/failed transactions: (\d+) /, qr/serialization failures: (\d+) /,
+			qr/processed: (\d+)\/1600\b/, qr/failed transactions: (\d+) /, qr/serialization failures: (\d+) /,
 			qr/deadlock failures: (\d+) /, qr/transactions retried: (\d+) /, qr/number of retries: (\d+)/);
-		is($done + $failed, 200, "$name: every transaction is counted once") or diag $report . $told;
+		is($done + $failed, 1600, "$name: every transaction is counted once") or diag $report . $told;
 		is($serialization + $deadlock, $failed, "$name: failures by kind");
 		cmp_ok($retried, '>', 0, "$name: transactions are retried");
 		cmp_ok($retries, '>=', $retried, "$name: retries");
