@@ -129,17 +129,17 @@ BEGIN
     used (relation, class, object) AS (
         SELECT w.relation, d.refclassid, d.refobjid FROM written w JOIN pg_depend d ON d.classid = w.class AND d.objid = w.object
          WHERE d.refobjid >= 16384),
-    objects (relation, class, object, schema) AS (
-        -- The first schema of search_path that has a name gives it its meaning.
-        SELECT u.relation, 'pg_namespace'::regclass::oid, n.oid, n.oid
+    objects (relation, class, object, schema, is_one_of_several) AS (
+        -- Those of search_path, while the view is made.
+        SELECT u.relation, 'pg_namespace'::regclass::oid, n.oid, n.oid, cardinality(u.schemas) > 1
           FROM (SELECT u.relation, array_agg(DISTINCT c.relnamespace) AS schemas FROM used u JOIN pg_class c ON u.class = 'pg_class'::regclass AND c.oid = u.object
                  WHERE c.oid = ANY (relations) AND c.oid <> u.relation GROUP BY u.relation) u
-          JOIN pg_namespace n ON n.oid = ANY (u.schemas) AND cardinality(u.schemas) > 1
+          JOIN pg_namespace n ON n.oid = ANY (u.schemas)
         UNION ALL
-        SELECT u.relation, u.class, p.oid, p.pronamespace
+        SELECT u.relation, u.class, p.oid, p.pronamespace, false
           FROM used u JOIN pg_proc p ON u.class = 'pg_proc'::regclass AND p.oid = u.object
         UNION ALL
-        SELECT u.relation, u.class, o.oid, o.oprnamespace
+        SELECT u.relation, u.class, o.oid, o.oprnamespace, false
           FROM used u JOIN pg_operator o ON u.class = 'pg_operator'::regclass AND o.oid = u.object)
     SELECT c.oid::regclass AS name, pg_describe_object(o.class, o.object, 0) AS object, w.rolname AS role
       INTO found
@@ -153,7 +153,7 @@ BEGIN
                     SELECT p.oprowner FROM pg_operator u JOIN pg_operator p ON p.oprnamespace = u.oprnamespace AND p.oprname = u.oprname
                      WHERE o.class = 'pg_operator'::regclass AND u.oid = o.object
                     UNION
-                    SELECT t.typowner FROM pg_type t WHERE o.class = 'pg_namespace'::regclass AND t.typnamespace = o.object) r (oid)
+                    SELECT t.typowner FROM pg_type t WHERE o.is_one_of_several AND t.typnamespace = o.object) r (oid)
       LEFT JOIN pg_roles w ON w.oid = r.oid
      WHERE r.oid NOT IN (SELECT bench_internal.trusted_roles())
      ORDER BY c.oid::regclass::text, 2, w.rolname LIMIT 1;

@@ -332,6 +332,7 @@ CREATE TABLE public.by_index (v text);
 CREATE INDEX ON public.by_index (public.lent(v));
 CREATE TABLE public.by_key (v text) PARTITION BY LIST (public.lent(v));
 CREATE TABLE public.by_default (v text DEFAULT public.lent(nextval('public.numbers')::text));
+CREATE VIEW public.plain_view AS SELECT v FROM public.shown;
 CREATE VIEW public.by_view AS SELECT public.lent(v) FROM public.shown;
 CREATE SCHEMA once;
 CREATE FUNCTION once.lent(anyelement) RETURNS anyelement LANGUAGE sql IMMUTABLE AS 'SELECT $1';
@@ -350,6 +351,8 @@ foreach my $creator ([ 'PUBLIC', 'Every role' ], [ 'web', 'Role web' ])
 	like(as($super, "SELECT FROM bench.clone_tables('super', 'named_copy_2', '{public.$_}')"),
 		qr/ERROR:  42501: copying "public\.$_" would use function public\.lent\(text\) by its name\nDETAIL:  $$creator[1] could .*\nHINT:  Revoke the privilege CREATE/, "functions of others may fit better: $$creator[0], $_")
 	  foreach @named;
+	like(as($super, "SELECT FROM bench.clone_tables('super', 'named_copy_2', '{public.plain_view}')"),
+		qr/ERROR:  42501: copying "public\.plain_view" would use schema public by its name\nDETAIL:  $$creator[1] could /, "also if a view uses functions of pg_catalog: $$creator[0]");
 	as($super, "REVOKE CREATE ON SCHEMA public FROM $$creator[0]");
 }
 like(as($super, "SELECT FROM bench.clone_tables('super', 'named_copy_2', '{once.by_other}')"),
