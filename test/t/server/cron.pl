@@ -153,7 +153,11 @@ foreach my $how (qw(socket worker))
 		"$how: runs are stored");
 	is($node->safe_psql('postgres', "SELECT DISTINCT status $details"), 'succeeded', "$how: the jobs have succeeded")
 	  or diag $node->safe_psql('postgres', "SELECT return_message $details");
-	jobs_ok() if $how eq 'worker';
+	if ($how eq 'worker')
+	{
+		jobs_ok();
+		wait_for($node, q{SELECT EXISTS (SELECT FROM cron.job_run_details WHERE username = 'revoked' AND status = 'failed')});
+	}
 	$node->safe_psql('postgres', 'SELECT cron.unschedule(jobid) FROM cron.job');
 	ok(wait_until_quiet($node), "$how: no process is left");
 	invariants_ok($node, undef, $how);
