@@ -39,7 +39,7 @@ sub end_on_full_disk
 	return $stderr;
 }
 
-my $full = qr/could not (extend|write block \d+ in) file ".*"( with FileFallocate\(\))?: File too large/;
+my $full = qr/could not (extend|write blocks? [\d.]+ in) file ".*"( with FileFallocate\(\))?: File too large/;
 foreach my $mode (qw(spi libpq))
 {
 	my $name = "log, $mode";
