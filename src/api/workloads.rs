@@ -11,6 +11,9 @@ use crate::run::workload::{self, Prepared};
 use crate::security::restricted;
 use crate::server;
 use crate::session::spi::guard;
+use crate::state::transaction::{InTransaction, with_snapshot};
+use pgrx::PgSqlErrorCode as Sqlstate;
+use pgrx::fn_call::{Arg, FnCallArg, fn_call};
 use pgrx::prelude::*;
 use selfbench_model::RunCheck;
 use selfbench_workload::{Family, Mix};
@@ -151,6 +154,27 @@ fn execute_restricted(query: &str) -> Option<String> {
         })?)
     };
     restricted(server::role(), execute).or_raise()
+}
+
+/// Fails if copies of relations and sequences could call functions of roles that are not trusted; see `sql/clone.sql`.
+#[pg_extern(sql = false)]
+fn refuse_foreign(relations: Vec<pg_sys::Oid>, sequences: Vec<pg_sys::Oid>) {
+    let refuse = |function: &str| {
+        let arguments: [&dyn FnCallArg; 2] = [
+            &Arg::Value(relations.clone()),
+            &Arg::Value(sequences.clone()),
+        ];
+        fn_call::<()>(function, &arguments)
+            .map_err(|error| Error::server(Sqlstate::ERRCODE_INTERNAL_ERROR, error.to_string()))
+    };
+    // The functions are stable: their queries use this snapshot.
+    let refuse_all = || {
+        refuse("bench_internal.refuse_foreign_objects")?;
+        refuse("bench_internal.refuse_foreign_names")
+    };
+    InTransaction::current()
+        .and_then(|now| with_snapshot(now, refuse_all))
+        .or_raise();
 }
 
 /// Returns a sequence that the process may change; see `session::spi::guard`.

@@ -219,14 +219,16 @@ foreach my $foreign ([ 'app.plain_items', 'table app.plain_items' ], [ 'public.t
 	[ 'app.of_super', 'schema app' ], [ 'public.with_default', 'sequence app.numbers' ], [ 'public.of_matview', 'materialized view app.stored' ])
 {
 	my ($table, $named) = @$foreign;
+	my $hint = $named =~ /^schema/ ? 'Change the owner to the role that copies' : 'Capture and copy the tables as role app, or';
 	like(as($super, "SELECT FROM bench.clone_tables('super', 'super_copy', '{$table}')"),
-		qr/ERROR:  42501: must be owner of $named\nDETAIL:  .*role app with your rights\.\nHINT:  Capture and copy the tables as role app, or/, "not by a superuser: $table");
+		qr/ERROR:  42501: must be owner of $named\nDETAIL:  .*role app with your rights\.\nHINT:  $hint/, "not by a superuser: $table");
 }
 # What tables use, directly or through something else, can be given another meaning by its owner: bounds of partitions
 # by a constraint of a domain, expressions by a cast.
 is(as($super, <<'SQL'), '', 'set up');
 CREATE SCHEMA used;
 SET search_path = used;
+SET client_min_messages = warning;
 CREATE TYPE app.state AS ENUM ('open', 'shut');
 CREATE DOMAIN app.number AS int;
 CREATE TYPE app.span AS RANGE (SUBTYPE = int);
@@ -267,14 +269,39 @@ CREATE OPERATOR =% (LEFTARG = int, RIGHTARG = int, FUNCTION = int4eq, NEGATOR = 
 CREATE TABLE by_negator (n int CHECK (NOT n OPERATOR(used.=%) 7));
 CREATE TYPE own_state AS ENUM ('open', 'shut');
 CREATE TABLE by_owner (a own_state);
+CREATE FUNCTION app.compare_json(json, json) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 0';
+CREATE OPERATOR CLASS json_ops DEFAULT FOR TYPE json USING btree AS FUNCTION 1 app.compare_json(json, json);
+CREATE TABLE by_class_of_system (v json);
+CREATE FUNCTION app.number(xml) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 1';
+CREATE CAST (xml AS int) WITH FUNCTION app.number(xml) AS IMPLICIT;
+CREATE TABLE by_cast_of_system (v xml REFERENCES public.shown);
+CREATE FUNCTION app.number(point) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 1';
+CREATE FUNCTION number(point) RETURNS int LANGUAGE sql IMMUTABLE RETURN app.number($1);
+CREATE CAST (point AS int) WITH FUNCTION number(point) AS IMPLICIT;
+CREATE TABLE by_body_of_cast (v point REFERENCES public.shown);
+CREATE FUNCTION app.equals(int, box) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true';
+CREATE OPERATOR = (LEFTARG = int, RIGHTARG = box, FUNCTION = app.equals);
+ALTER OPERATOR FAMILY integer_ops USING btree ADD OPERATOR 3 = (int, box), OPERATOR 3 = (box, box);
+CREATE TABLE by_family (v box REFERENCES public.shown);
+CREATE TYPE app.plain;
+CREATE FUNCTION plain_in(cstring) RETURNS app.plain LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+CREATE FUNCTION plain_out(app.plain) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+CREATE TYPE app.plain (INPUT = plain_in, OUTPUT = plain_out, LIKE = text);
+CREATE CAST (jsonpath AS app.plain) WITHOUT FUNCTION AS IMPLICIT;
+CREATE TABLE by_coercion (v jsonpath);
 CREATE TABLE by_rule (a int);
 CREATE RULE ruled AS ON INSERT TO by_rule DO ALSO SELECT app.told('x');
 CREATE TABLE by_key (a int REFERENCES app.plain_items);
 ALTER FUNCTION app.compare OWNER TO app;
-ALTER FUNCTION app.number OWNER TO app;
+ALTER FUNCTION app.number(code) OWNER TO app;
 ALTER FUNCTION app.differs OWNER TO app;
+ALTER FUNCTION app.compare_json OWNER TO app;
+ALTER FUNCTION app.number(xml) OWNER TO app;
+ALTER FUNCTION app.number(point) OWNER TO app;
+ALTER FUNCTION app.equals OWNER TO app;
 ALTER OPERATOR app.<%> (int, int) OWNER TO app;
 ALTER TYPE app.state OWNER TO app;
+ALTER TYPE app.plain OWNER TO app;
 ALTER TYPE app.number OWNER TO app;
 ALTER TYPE app.span OWNER TO app;
 ALTER TYPE app.mixed OWNER TO app;
@@ -282,7 +309,18 @@ ALTER TYPE own_state OWNER TO app;
 SQL
 like(as($super, "SELECT FROM bench.clone_tables('super', 'used_copy', '{used.$_}')"),
 	qr/ERROR:  42501: must be owner of (function|type|composite type|schema) (app|used\.own_state)\b[^\n]*\nDETAIL:  .*role app with your rights\./, "not by a superuser: $_")
-  foreach qw(bound of_array by_cast by_domain by_range by_field by_constant by_predicate by_check by_statistics by_owner by_class by_implicit_cast by_negator);
+  foreach qw(bound of_array by_cast by_domain by_range by_field by_constant by_predicate by_check by_statistics by_owner by_class by_implicit_cast by_negator by_class_of_system by_cast_of_system by_body_of_cast by_family by_coercion);
+# What has changed since the snapshot, or while the call waited for a lock.
+as($super, 'CREATE TABLE used.waits (a int); CREATE TABLE used.late (a int); CREATE TABLE used.later (a int)');
+my $blocker = start_sql($node, "BEGIN;\nLOCK used.waits IN ACCESS EXCLUSIVE MODE;\nSELECT pg_sleep(600)", name => 'blocker');
+wait_for($node, "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE application_name = 'blocker'");
+my $late = start_sql($node, "SELECT FROM bench.clone_tables('super', 'late_copy', '{used.waits,used.late}')", name => 'late');
+my $old = start_sql($node, "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT 1;\nLOCK used.waits IN ACCESS SHARE MODE;\nSELECT FROM bench.clone_tables('super', 'late_copy', '{used.later}')", name => 'old');
+wait_for($node, "SELECT count(*) = 2 FROM pg_stat_activity WHERE application_name IN ('late', 'old') AND wait_event_type = 'Lock'");
+as($super, "ALTER TABLE used.late ADD CHECK (app.told(a::text) IS NOT NULL); ALTER TABLE used.later ADD CHECK (app.told(a::text) IS NOT NULL)");
+as($super, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'blocker'");
+finish_sql($blocker);
+like((finish_sql($$_[0]))[1], qr/ERROR:  42501: must be owner of function app\.told\(text\)\n/, "what has changed since $$_[1]") foreach [ $late, 'the start' ], [ $old, 'the snapshot' ];
 as($super, 'ALTER DATABASE postgres OWNER TO app');
 like(as($super, "SELECT FROM bench.clone_tables('super', 'used_copy')"), qr/ERROR:  42501: must be owner of schema public\nDETAIL:  .*role app with/, 'not in public in a database of another role');
 as($super, 'ALTER DATABASE postgres OWNER TO CURRENT_USER; GRANT CREATE ON DATABASE postgres TO app');
