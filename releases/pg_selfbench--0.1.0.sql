@@ -1769,8 +1769,8 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'set_clone_schema_wrap
 CREATE FUNCTION bench_internal.execute_restricted(query text) RETURNS text
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'execute_restricted_wrapper';
 
-/* Fails as refuse_foreign_objects and refuse_foreign_names do, by what there is at this moment: a snapshot of the transaction
-   can be older than definitions that the caller's commands find. */
+/* Fails as refuse_foreign_objects and refuse_foreign_names do, by what there is at this moment. Of what is copied, commands find
+   the definitions of this moment, and queries those of the transaction's snapshot, which can be older. */
 CREATE FUNCTION bench_internal.refuse_foreign(relations oid[], sequences oid[]) RETURNS void
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'refuse_foreign_wrapper';
 
@@ -1805,56 +1805,65 @@ DECLARE
     trusted CONSTANT oid[] := ARRAY(SELECT bench_internal.trusted_roles());
     found record;
 BEGIN
-    WITH RECURSIVE used (class, object) AS (
-        SELECT 'pg_class'::regclass::oid, r FROM unnest(relations || sequences) r
+    WITH RECURSIVE used (class, object, is_named) AS (
+        SELECT 'pg_class'::regclass::oid, r, true FROM unnest(relations || sequences) r
         UNION
-        SELECT n.class, n.object
+        SELECT n.class, n.object, n.is_named AND u.is_named
           FROM used u, LATERAL (
-               SELECT d.refclassid, d.refobjid FROM pg_depend d WHERE d.classid = u.class AND d.objid = u.object AND d.deptype <> 'e'
-               UNION ALL
-               -- The server uses the rest without a dependency. Of operators: others that stand for them.
-               SELECT u.class, o.oid FROM pg_operator p JOIN pg_operator o ON o.oid IN (p.oprcom, p.oprnegate)
-                WHERE u.class = 'pg_operator'::regclass AND p.oid = u.object
-               UNION ALL
-               SELECT f.class, f.object
-                 FROM pg_amop m, LATERAL (SELECT u.class, o.amopopr FROM pg_amop o WHERE o.amopfamily = m.amopfamily AND o.oid >= 16384
-                                          UNION ALL
-                                          SELECT 'pg_proc'::regclass, o.amproc FROM pg_amproc o
-                                           WHERE o.amprocfamily = m.amopfamily AND o.oid >= 16384) f (class, object)
-                WHERE u.class = 'pg_operator'::regclass AND m.amopopr = u.object
-               UNION ALL
-               -- Of foreign keys: their operators.
-               SELECT 'pg_operator'::regclass, unnest(n.conpfeqop || n.conppeqop || n.conffeqop) FROM pg_constraint n
-                WHERE u.class = 'pg_class'::regclass AND n.conrelid = u.object AND n.contype = 'f' AND n.confrelid = ANY (relations)
-               UNION ALL
-               -- Of columns: types of the system, which have no dependencies.
-               SELECT 'pg_type'::regclass, a.atttypid FROM pg_attribute a
-                WHERE u.class = 'pg_class'::regclass AND a.attrelid = u.object AND a.attnum > 0 AND NOT a.attisdropped
-               UNION ALL
-               SELECT u.class, e.oid FROM pg_type t, LATERAL (
-                      SELECT t.typbasetype UNION ALL SELECT t.typelem
-                      UNION ALL
-                      SELECT r.rngsubtype FROM pg_range r WHERE t.oid IN (r.rngtypid, r.rngmultitypid)) e (oid)
-                WHERE u.class = 'pg_type'::regclass AND t.oid = u.object AND e.oid <> 0
-               UNION ALL
-               -- Of types: default operator classes, and casts. Casts to types of others can be made by these, and are not used.
-               SELECT 'pg_opclass'::regclass, o.oid FROM pg_opclass o
-                WHERE u.class = 'pg_type'::regclass AND o.opcintype = u.object AND o.opcdefault AND o.oid >= 16384
-               UNION ALL
-               SELECT CASE k.castfunc WHEN 0 THEN u.class ELSE 'pg_proc'::regclass END, CASE k.castfunc WHEN 0 THEN k.casttarget ELSE k.castfunc END
-                 FROM pg_cast k JOIN pg_type t ON t.oid = k.casttarget
-                WHERE u.class = 'pg_type'::regclass AND k.castsource = u.object AND k.oid >= 16384
-                  AND (k.castmethod = 'b' OR t.typowner = ANY (trusted))
+               SELECT d.refclassid, d.refobjid, true FROM pg_depend d
+                WHERE d.classid = u.class AND d.objid = u.object AND d.deptype <> 'e' AND (u.is_named OR d.refclassid <> 'pg_namespace'::regclass)
                UNION ALL
                -- What belongs to it.
-               SELECT d.classid, d.objid FROM pg_depend d
+               SELECT d.classid, d.objid, true FROM pg_depend d
                 WHERE d.refclassid = u.class AND d.refobjid = u.object AND u.class <> 'pg_namespace'::regclass
                   AND d.deptype IN ('a', 'i')
                   AND CASE d.classid
                       WHEN 'pg_class'::regclass THEN (SELECT c.relkind IN ('i', 'I', 'c') FROM pg_class c WHERE c.oid = d.objid)
                       WHEN 'pg_constraint'::regclass THEN (SELECT n.contype <> 'f' FROM pg_constraint n WHERE n.oid = d.objid)
                       WHEN 'pg_rewrite'::regclass THEN (SELECT c.relkind = 'v' FROM pg_rewrite w JOIN pg_class c ON c.oid = w.ev_class WHERE w.oid = d.objid)
-                      ELSE d.classid IN ('pg_attrdef'::regclass, 'pg_statistic_ext'::regclass, 'pg_amop'::regclass, 'pg_amproc'::regclass) END) n (class, object)),
+                      ELSE d.classid IN ('pg_attrdef'::regclass, 'pg_statistic_ext'::regclass, 'pg_amop'::regclass, 'pg_amproc'::regclass) END
+               UNION ALL
+               -- The server uses the rest without a dependency and without a name: types of columns and of other types,
+               SELECT 'pg_type'::regclass, a.atttypid, false FROM pg_attribute a
+                WHERE u.class = 'pg_class'::regclass AND a.attrelid = u.object AND a.attnum > 0 AND NOT a.attisdropped
+               UNION ALL
+               SELECT u.class, e.oid, false FROM pg_type t, LATERAL (
+                      SELECT t.typbasetype UNION ALL SELECT t.typelem
+                      UNION ALL
+                      SELECT r.rngsubtype FROM pg_range r WHERE t.oid IN (r.rngtypid, r.rngmultitypid)) e (oid)
+                WHERE u.class = 'pg_type'::regclass AND t.oid = u.object AND e.oid <> 0
+               UNION ALL
+               -- casts, except those to types of others, who can make them,
+               SELECT CASE k.castfunc WHEN 0 THEN u.class ELSE 'pg_proc'::regclass END, CASE k.castfunc WHEN 0 THEN k.casttarget ELSE k.castfunc END, false
+                 FROM pg_cast k JOIN pg_type t ON t.oid = k.casttarget
+                WHERE u.class = 'pg_type'::regclass AND k.castsource = u.object AND k.oid >= 16384
+                  AND (k.castmethod = 'b' OR t.typowner = ANY (trusted))
+               UNION ALL
+               -- operator classes of types, indexes and partition keys with all of their family, operators of foreign keys, and
+               -- operators that stand for another one.
+               SELECT 'pg_opclass'::regclass, o.oid, false FROM pg_opclass o
+                WHERE u.class = 'pg_type'::regclass AND o.opcintype = u.object AND o.opcdefault
+               UNION ALL
+               SELECT 'pg_opclass'::regclass, unnest(x.indclass), false FROM pg_index x WHERE u.class = 'pg_class'::regclass AND x.indexrelid = u.object
+               UNION ALL
+               SELECT 'pg_opclass'::regclass, unnest(t.partclass), false FROM pg_partitioned_table t
+                WHERE u.class = 'pg_class'::regclass AND t.partrelid = u.object
+               UNION ALL
+               SELECT 'pg_opfamily'::regclass, o.opcfamily, false FROM pg_opclass o WHERE u.class = 'pg_opclass'::regclass AND o.oid = u.object
+               UNION ALL
+               SELECT 'pg_opfamily'::regclass, o.amopfamily, false FROM pg_amop o WHERE u.class = 'pg_operator'::regclass AND o.amopopr = u.object
+               UNION ALL
+               SELECT 'pg_operator'::regclass, o.amopopr, false FROM pg_amop o
+                WHERE u.class = 'pg_opfamily'::regclass AND o.amopfamily = u.object AND o.oid >= 16384
+               UNION ALL
+               SELECT 'pg_proc'::regclass, o.amproc, false FROM pg_amproc o
+                WHERE u.class = 'pg_opfamily'::regclass AND o.amprocfamily = u.object AND o.oid >= 16384
+               UNION ALL
+               SELECT 'pg_operator'::regclass, unnest(n.conpfeqop || n.conppeqop || n.conffeqop), false FROM pg_constraint n
+                WHERE u.class = 'pg_class'::regclass AND n.conrelid = u.object AND n.contype = 'f' AND n.confrelid = ANY (relations)
+               UNION ALL
+               SELECT u.class, o.oid, false FROM pg_operator p JOIN pg_operator o ON o.oid IN (p.oprcom, p.oprnegate)
+                WHERE u.class = 'pg_operator'::regclass AND p.oid = u.object) n (class, object, is_named)),
     owned (class, object, owner) AS (
         SELECT u.class, u.object, o.relowner FROM used u JOIN pg_class o ON u.class = 'pg_class'::regclass AND o.oid = u.object
          WHERE o.relkind NOT IN ('i', 'I')
@@ -1883,7 +1892,7 @@ BEGIN
     SELECT pg_describe_object(o.class, o.object, 0) AS object, o.class = 'pg_class'::regclass AS is_relation, o.owner::regrole AS role INTO found
       FROM owned o WHERE o.owner <> ALL (trusted)
      ORDER BY 2 DESC, 1 LIMIT 1;
-    IF found.object IS NOT NULL THEN
+    IF found.role IS NOT NULL THEN
         RAISE 'must be owner of %', found.object USING ERRCODE = 'insufficient_privilege',
             DETAIL = format('Copying may call functions of role %s with your rights.', found.role),
             HINT = CASE WHEN found.is_relation THEN format('Capture and copy the tables as role %s, or change the owner.', found.role)
@@ -2058,6 +2067,8 @@ BEGIN
         SELECT d.objid FROM pg_depend d JOIN pg_class c ON c.oid = d.objid AND c.relkind = 'S'
          WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'a'
            AND d.refobjid = ANY (relations));
+    PERFORM bench_internal.refuse_foreign_objects(relations, sequences);
+    PERFORM bench_internal.refuse_foreign_names(relations, sequences);
     FOR found IN
         SELECT c.oid::regclass AS name, c.relrowsecurity AS has_policies, c.relpersistence = 't' AS is_temporary,
                c.relnamespace = 'pg_catalog'::regnamespace AS is_catalog
@@ -2082,6 +2093,8 @@ BEGIN
         EXECUTE format('LOCK TABLE ONLY %s IN ACCESS SHARE MODE', found.name);
     END LOOP;
     PERFORM bench_internal.refuse_foreign(relations, sequences);
+    -- Policies that are there by then are an error.
+    PERFORM set_config('row_security', 'off', true);
     SELECT string_agg(c.oid::regclass::text, ' and ') AS names INTO found FROM pg_class c
      WHERE c.oid = ANY (relations) GROUP BY c.relname HAVING count(*) > 1 LIMIT 1;
     IF found.names IS NOT NULL THEN

@@ -289,6 +289,14 @@ CREATE FUNCTION plain_out(app.plain) RETURNS cstring LANGUAGE internal IMMUTABLE
 CREATE TYPE app.plain (INPUT = plain_in, OUTPUT = plain_out, LIKE = text);
 CREATE CAST (jsonpath AS app.plain) WITHOUT FUNCTION AS IMPLICIT;
 CREATE TABLE by_coercion (v jsonpath);
+CREATE FUNCTION app.equal_image(oid) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true';
+ALTER OPERATOR FAMILY jsonb_ops USING btree ADD FUNCTION 4 (jsonb, jsonb) app.equal_image(oid);
+CREATE TABLE by_support (v jsonb PRIMARY KEY);
+CREATE TYPE app.like_text;
+CREATE FUNCTION like_text_in(cstring) RETURNS app.like_text LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+CREATE FUNCTION like_text_out(app.like_text) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+CREATE TYPE app.like_text (INPUT = like_text_in, OUTPUT = like_text_out, LIKE = text);
+CREATE CAST (text AS app.like_text) WITHOUT FUNCTION AS IMPLICIT;
 CREATE TABLE by_rule (a int);
 CREATE RULE ruled AS ON INSERT TO by_rule DO ALSO SELECT app.told('x');
 CREATE TABLE by_key (a int REFERENCES app.plain_items);
@@ -299,6 +307,7 @@ ALTER FUNCTION app.compare_json OWNER TO app;
 ALTER FUNCTION app.number(xml) OWNER TO app;
 ALTER FUNCTION app.number(point) OWNER TO app;
 ALTER FUNCTION app.equals OWNER TO app;
+ALTER FUNCTION app.equal_image OWNER TO app;
 ALTER OPERATOR app.<%> (int, int) OWNER TO app;
 ALTER TYPE app.state OWNER TO app;
 ALTER TYPE app.plain OWNER TO app;
@@ -309,18 +318,37 @@ ALTER TYPE own_state OWNER TO app;
 SQL
 like(as($super, "SELECT FROM bench.clone_tables('super', 'used_copy', '{used.$_}')"),
 	qr/ERROR:  42501: must be owner of (function|type|composite type|schema) (app|used\.own_state)\b[^\n]*\nDETAIL:  .*role app with your rights\./, "not by a superuser: $_")
-  foreach qw(bound of_array by_cast by_domain by_range by_field by_constant by_predicate by_check by_statistics by_owner by_class by_implicit_cast by_negator by_class_of_system by_cast_of_system by_body_of_cast by_family by_coercion);
+  foreach qw(bound of_array by_cast by_domain by_range by_field by_constant by_predicate by_check by_statistics by_owner by_class by_implicit_cast by_negator by_class_of_system by_cast_of_system by_body_of_cast by_family by_coercion by_support);
+is(as($super, 'DROP TABLE used.by_family; ALTER OPERATOR FAMILY integer_ops USING btree DROP OPERATOR 3 (int, box), OPERATOR 3 (box, box)'), '', 'an operator family of the server');
 # What has changed since the snapshot, or while the call waited for a lock.
-as($super, 'CREATE TABLE used.waits (a int); CREATE TABLE used.late (a int); CREATE TABLE used.later (a int)');
-my $blocker = start_sql($node, "BEGIN;\nLOCK used.waits IN ACCESS EXCLUSIVE MODE;\nSELECT pg_sleep(600)", name => 'blocker');
+is(as($super, <<'SQL'), '', 'set up');
+CREATE TABLE used.waits (a int);
+CREATE TABLE used.late (a int);
+CREATE VIEW used.changed AS SELECT app.told('x') FROM public.shown;
+CREATE TABLE app.waits (a int);
+CREATE TABLE app.with_policy (a int);
+ALTER TABLE app.waits OWNER TO app;
+ALTER TABLE app.with_policy OWNER TO app;
+SQL
+my $blocker = start_sql($node, "BEGIN;\nLOCK used.waits, app.waits IN ACCESS EXCLUSIVE MODE;\nSELECT pg_sleep(600)", name => 'blocker');
 wait_for($node, "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE application_name = 'blocker'");
-my $late = start_sql($node, "SELECT FROM bench.clone_tables('super', 'late_copy', '{used.waits,used.late}')", name => 'late');
-my $old = start_sql($node, "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT 1;\nLOCK used.waits IN ACCESS SHARE MODE;\nSELECT FROM bench.clone_tables('super', 'late_copy', '{used.later}')", name => 'old');
-wait_for($node, "SELECT count(*) = 2 FROM pg_stat_activity WHERE application_name IN ('late', 'old') AND wait_event_type = 'Lock'");
-as($super, "ALTER TABLE used.late ADD CHECK (app.told(a::text) IS NOT NULL); ALTER TABLE used.later ADD CHECK (app.told(a::text) IS NOT NULL)");
-as($super, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'blocker'");
+my $snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT 1;\nLOCK used.waits IN ACCESS SHARE MODE;\n";
+my $refused = qr/ERROR:  42501: must be owner of function app\.told\(text\)\n/;
+my @waiting = (
+	[ 'during the wait', $super, "SELECT FROM bench.clone_tables('super', 'late_copy', '{used.waits,used.late}')", $refused ],
+	[ 'since the snapshot', $super, "$snapshot SELECT FROM bench.clone_tables('super', 'late_copy', '{used.late}')", $refused ],
+	[ 'of the snapshot', $super, "$snapshot SELECT FROM bench.clone_tables('super', 'late_copy', '{used.changed}')", $refused ],
+	[ 'policies', 'app', "SELECT FROM bench.clone_tables('copied', 'late_copy', '{app.waits,app.with_policy}')", qr/ERROR:  42501: query would be affected by row-level security policy for table "with_policy"/ ]);
+push @$_, start_sql($node, $$_[2], user => $$_[1], name => 'waiting') foreach @waiting;
+wait_for($node, "SELECT count(*) = 4 FROM pg_stat_activity WHERE application_name = 'waiting' AND wait_event_type = 'Lock'");
+as($super, <<'SQL');
+ALTER TABLE used.late ADD CHECK (app.told(a::text) IS NOT NULL);
+CREATE OR REPLACE VIEW used.changed AS SELECT 'x'::text AS told FROM public.shown;
+ALTER TABLE app.with_policy ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'blocker';
+SQL
 finish_sql($blocker);
-like((finish_sql($$_[0]))[1], qr/ERROR:  42501: must be owner of function app\.told\(text\)\n/, "what has changed since $$_[1]") foreach [ $late, 'the start' ], [ $old, 'the snapshot' ];
+like((finish_sql($$_[4]))[1], $$_[3], "changes: $$_[0]") foreach @waiting;
 as($super, 'ALTER DATABASE postgres OWNER TO app');
 like(as($super, "SELECT FROM bench.clone_tables('super', 'used_copy')"), qr/ERROR:  42501: must be owner of schema public\nDETAIL:  .*role app with/, 'not in public in a database of another role');
 as($super, 'ALTER DATABASE postgres OWNER TO CURRENT_USER; GRANT CREATE ON DATABASE postgres TO app');
