@@ -156,21 +156,26 @@ fn execute_restricted(query: &str) -> Option<String> {
     restricted(server::role(), execute).or_raise()
 }
 
-/// Fails if copies of relations and sequences could call functions of roles that are not trusted; see `sql/clone.sql`.
+/// Fails if relations and sequences cannot be copied, or if copies could call functions of roles that are not trusted; see
+/// `sql/clone.sql`.
 #[pg_extern(sql = false)]
-fn refuse_foreign(relations: Vec<pg_sys::Oid>, sequences: Vec<pg_sys::Oid>) {
-    let refuse = |function: &str| {
-        let arguments: [&dyn FnCallArg; 2] = [
-            &Arg::Value(relations.clone()),
-            &Arg::Value(sequences.clone()),
-        ];
-        fn_call::<()>(function, &arguments)
+fn refuse_copies(relations: Vec<pg_sys::Oid>, sequences: Vec<pg_sys::Oid>) {
+    let (relations, sequences) = (Arg::Value(relations), Arg::Value(sequences));
+    let refuse = |function: &str, arguments: &[&dyn FnCallArg]| {
+        fn_call::<()>(function, arguments)
             .map_err(|error| Error::server(Sqlstate::ERRCODE_INTERNAL_ERROR, error.to_string()))
     };
     // The functions are stable: their queries use this snapshot.
     let refuse_all = || {
-        refuse("bench_internal.refuse_foreign_objects")?;
-        refuse("bench_internal.refuse_foreign_names")
+        refuse(
+            "bench_internal.refuse_foreign_objects",
+            &[&relations, &sequences],
+        )?;
+        refuse(
+            "bench_internal.refuse_foreign_names",
+            &[&relations, &sequences],
+        )?;
+        refuse("bench_internal.refuse_unsupported", &[&relations])
     };
     InTransaction::current()
         .and_then(|now| with_snapshot(now, refuse_all))

@@ -9,10 +9,10 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'set_clone_schema_wrap
 CREATE FUNCTION bench_internal.execute_restricted(query text) RETURNS text
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'execute_restricted_wrapper';
 
-/* Fails as refuse_foreign_objects and refuse_foreign_names do, by what there is at this moment. Of what is copied, commands find
-   the definitions of this moment, and queries those of the transaction's snapshot, which can be older. */
-CREATE FUNCTION bench_internal.refuse_foreign(relations oid[], sequences oid[]) RETURNS void
-LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'refuse_foreign_wrapper';
+/* Fails as the functions below do, by what there is at this moment. Of what is copied, commands find the definitions of this
+   moment, and queries those of the transaction's snapshot, which can be older. */
+CREATE FUNCTION bench_internal.refuse_copies(relations oid[], sequences oid[]) RETURNS void
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'refuse_copies_wrapper';
 
 /* The current role and superusers. */
 CREATE FUNCTION bench_internal.trusted_roles() RETURNS SETOF oid
@@ -59,7 +59,7 @@ BEGIN
                   AND d.deptype IN ('a', 'i')
                   AND CASE d.classid
                       WHEN 'pg_class'::regclass THEN (SELECT c.relkind IN ('i', 'I', 'c') FROM pg_class c WHERE c.oid = d.objid)
-                      WHEN 'pg_constraint'::regclass THEN (SELECT n.contype <> 'f' FROM pg_constraint n WHERE n.oid = d.objid)
+                      WHEN 'pg_constraint'::regclass THEN (SELECT n.contype NOT IN ('f', 't') FROM pg_constraint n WHERE n.oid = d.objid)
                       WHEN 'pg_rewrite'::regclass THEN (SELECT c.relkind = 'v' FROM pg_rewrite w JOIN pg_class c ON c.oid = w.ev_class WHERE w.oid = d.objid)
                       ELSE d.classid IN ('pg_attrdef'::regclass, 'pg_statistic_ext'::regclass, 'pg_amop'::regclass, 'pg_amproc'::regclass) END
                UNION ALL
@@ -207,6 +207,35 @@ BEGIN
 END
 $$;
 
+/* Fails if one of the relations cannot be copied. */
+CREATE FUNCTION bench_internal.refuse_unsupported(relations oid[]) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    found record;
+BEGIN
+    FOR found IN
+        SELECT c.oid::regclass AS name, c.relrowsecurity AS has_policies, c.relpersistence = 't' AS is_temporary,
+               c.relnamespace = 'pg_catalog'::regnamespace AS is_catalog
+          FROM pg_class c
+         WHERE c.oid = ANY (relations)
+           AND (c.relrowsecurity OR c.relpersistence = 't' OR c.relnamespace = 'pg_catalog'::regnamespace
+                OR c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid))
+    LOOP
+        RAISE 'cannot copy table "%" %', found.name,
+              CASE WHEN found.is_catalog THEN 'because it is a system catalog'
+                   WHEN found.is_temporary THEN 'because it is temporary'
+                   WHEN found.has_policies THEN 'with row-level security'
+                   ELSE 'with tables that inherit from it' END
+            USING ERRCODE = 'feature_not_supported',
+            HINT = CASE WHEN found.is_catalog THEN 'Statements read it where it is.'
+                        WHEN found.is_temporary THEN 'Sessions of runs cannot use it either.'
+                        ELSE 'With allow_writes => true, runs change the tables themselves.' END;
+    END LOOP;
+END
+$$;
+
 /* OIDs of the functions and operators of a view, in the order of its tree. Of those of pg_catalog, there are no dependencies. */
 CREATE FUNCTION bench_internal.view_routines(view oid) RETURNS text[]
 LANGUAGE sql STABLE
@@ -309,32 +338,13 @@ BEGIN
            AND d.refobjid = ANY (relations));
     PERFORM bench_internal.refuse_foreign_objects(relations, sequences);
     PERFORM bench_internal.refuse_foreign_names(relations, sequences);
-    FOR found IN
-        SELECT c.oid::regclass AS name, c.relrowsecurity AS has_policies, c.relpersistence = 't' AS is_temporary,
-               c.relnamespace = 'pg_catalog'::regnamespace AS is_catalog
-          FROM pg_class c
-         WHERE c.oid = ANY (relations)
-           AND (c.relrowsecurity OR c.relpersistence = 't' OR c.relnamespace = 'pg_catalog'::regnamespace
-                OR c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid))
-    LOOP
-        RAISE 'cannot copy table "%" %', found.name,
-              CASE WHEN found.is_catalog THEN 'because it is a system catalog'
-                   WHEN found.is_temporary THEN 'because it is temporary'
-                   WHEN found.has_policies THEN 'with row-level security'
-                   ELSE 'with tables that inherit from it' END
-            USING ERRCODE = 'feature_not_supported',
-            HINT = CASE WHEN found.is_catalog THEN 'Statements read it where it is.'
-                        WHEN found.is_temporary THEN 'Sessions of runs cannot use it either.'
-                        ELSE 'With allow_writes => true, runs change the tables themselves.' END;
-    END LOOP;
+    PERFORM bench_internal.refuse_unsupported(relations);
     -- From now on, tables cannot be changed, renamed or dropped.
     FOR found IN SELECT c.oid::regclass AS name FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind IN ('r', 'p') ORDER BY c.oid
     LOOP
         EXECUTE format('LOCK TABLE ONLY %s IN ACCESS SHARE MODE', found.name);
     END LOOP;
-    PERFORM bench_internal.refuse_foreign(relations, sequences);
-    -- Policies that are there by then are an error.
-    PERFORM set_config('row_security', 'off', true);
+    PERFORM bench_internal.refuse_copies(relations, sequences);
     SELECT string_agg(c.oid::regclass::text, ' and ') AS names INTO found FROM pg_class c
      WHERE c.oid = ANY (relations) GROUP BY c.relname HAVING count(*) > 1 LIMIT 1;
     IF found.names IS NOT NULL THEN
