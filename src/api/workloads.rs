@@ -11,9 +11,8 @@ use crate::run::workload::{self, Prepared};
 use crate::security::restricted;
 use crate::server;
 use crate::session::spi::guard;
-use crate::state::transaction::{InTransaction, with_snapshot};
-use pgrx::PgSqlErrorCode as Sqlstate;
-use pgrx::fn_call::{Arg, FnCallArg, fn_call};
+use crate::state::catalog;
+use crate::state::transaction::{InTransaction, execute_in_snapshot};
 use pgrx::prelude::*;
 use selfbench_model::RunCheck;
 use selfbench_workload::{Family, Mix};
@@ -156,30 +155,26 @@ fn execute_restricted(query: &str) -> Option<String> {
     restricted(server::role(), execute).or_raise()
 }
 
-/// Fails if relations and sequences cannot be copied, or if copies could call functions of roles that are not trusted; see
-/// `sql/clone.sql`.
+/// See `sql/clone.sql`.
 #[pg_extern(sql = false)]
-fn refuse_copies(relations: Vec<pg_sys::Oid>, sequences: Vec<pg_sys::Oid>) {
-    let (relations, sequences) = (Arg::Value(relations), Arg::Value(sequences));
-    let refuse = |function: &str, arguments: &[&dyn FnCallArg]| {
-        fn_call::<()>(function, arguments)
-            .map_err(|error| Error::server(Sqlstate::ERRCODE_INTERNAL_ERROR, error.to_string()))
-    };
-    // The functions are stable: their queries use this snapshot.
-    let refuse_all = || {
-        refuse(
-            "bench_internal.refuse_foreign_objects",
-            &[&relations, &sequences],
-        )?;
-        refuse(
-            "bench_internal.refuse_foreign_names",
-            &[&relations, &sequences],
-        )?;
-        refuse("bench_internal.refuse_unsupported", &[&relations])
-    };
-    InTransaction::current()
-        .and_then(|now| with_snapshot(now, refuse_all))
-        .or_raise();
+fn lock_relations(relations: Vec<pg_sys::Oid>) {
+    let now = InTransaction::current().or_raise();
+    for relation in relations {
+        catalog::lock_readable(now, relation);
+    }
+}
+
+/// See `sql/clone.sql`.
+#[pg_extern(sql = false)]
+fn execute_in_one_snapshot(
+    statements: Vec<String>,
+) -> Rows<(name!(rows, i64), name!(seconds, f64))> {
+    let execute = |now| execute_in_snapshot(now, &statements);
+    let rows = InTransaction::current().and_then(execute).or_raise();
+    TableIterator::new(
+        rows.into_iter()
+            .map(|(rows, time)| (rows as i64, time.as_secs_f64())),
+    )
 }
 
 /// Returns a sequence that the process may change; see `session::spi::guard`.

@@ -79,7 +79,8 @@ impl CapturedRun<'_> {
         };
         if self.target.is_none() {
             let found = query::first_value::<bool>(
-                "SELECT true FROM pg_catalog.pg_namespace n WHERE n.nspname OPERATOR(pg_catalog.=) $1",
+                "SELECT true FROM pg_catalog.pg_namespace n, LATERAL bench_internal.refuse_foreign_schema(n.oid)
+                  WHERE n.nspname OPERATOR(pg_catalog.=) $1",
                 &[schema.into()],
             )?;
             if found.is_none() {

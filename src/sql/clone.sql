@@ -9,10 +9,14 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'set_clone_schema_wrap
 CREATE FUNCTION bench_internal.execute_restricted(query text) RETURNS text
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'execute_restricted_wrapper';
 
-/* Fails as the functions below do, by what there is at this moment. Of what is copied, commands find the definitions of this
-   moment, and queries those of the transaction's snapshot, which can be older. */
-CREATE FUNCTION bench_internal.refuse_copies(relations oid[], sequences oid[]) RETURNS void
-LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'refuse_copies_wrapper';
+/* Locks relations with ACCESS SHARE, of which the current role may read each. LOCK TABLE would take names, which can have become
+   those of others when the lock is there. */
+CREATE FUNCTION bench_internal.lock_relations(relations oid[]) RETURNS void
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'lock_relations_wrapper';
+
+/* Executes statements in one snapshot, which is taken at the call; the number of rows of each, and its time. */
+CREATE FUNCTION bench_internal.execute_in_one_snapshot(statements text[]) RETURNS TABLE (rows bigint, seconds float8)
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'execute_in_one_snapshot_wrapper';
 
 /* The current role and superusers. */
 CREATE FUNCTION bench_internal.trusted_roles() RETURNS SETOF oid
@@ -32,6 +36,20 @@ AS $$
                     SELECT e.grantee FROM aclexplode(n.nspacl) e WHERE granted AND e.privilege_type = 'CREATE') g (grantee),
            LATERAL (SELECT CASE g.grantee WHEN 'pg_database_owner'::regrole THEN b.datdba ELSE g.grantee END) r (oid)
      WHERE n.oid = $1 AND r.oid NOT IN (SELECT bench_internal.trusted_roles())
+$$;
+
+/* Fails if roles that are not trusted own a schema with copies, or may create objects in it. */
+CREATE FUNCTION bench_internal.refuse_foreign_schema(schema oid) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF EXISTS (SELECT FROM bench_internal.foreign_creators($1, true)) THEN
+        RAISE 'other roles may create objects in schema "%"', (SELECT n.nspname FROM pg_namespace n WHERE n.oid = $1)
+            USING ERRCODE = 'insufficient_privilege', DETAIL = 'Runs on the copies would use them with your rights.',
+            HINT = 'Copy the tables into a new schema.';
+    END IF;
+END
 $$;
 
 /* Fails if relations, or something that they use, directly or through something else, belong to roles that are not trusted.
@@ -216,14 +234,14 @@ DECLARE
     found record;
 BEGIN
     FOR found IN
-        SELECT c.oid::regclass AS name, c.relrowsecurity AS has_policies, c.relpersistence = 't' AS is_temporary,
+        SELECT c.oid::regclass AS name, CASE c.relkind WHEN 'S' THEN 'sequence' WHEN 'v' THEN 'view' ELSE 'table' END AS kind, c.relrowsecurity AS has_policies, c.relpersistence = 't' AS is_temporary,
                c.relnamespace = 'pg_catalog'::regnamespace AS is_catalog
           FROM pg_class c
          WHERE c.oid = ANY (relations)
            AND (c.relrowsecurity OR c.relpersistence = 't' OR c.relnamespace = 'pg_catalog'::regnamespace
                 OR c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid))
     LOOP
-        RAISE 'cannot copy table "%" %', found.name,
+        RAISE 'cannot copy % "%" %', found.kind, found.name,
               CASE WHEN found.is_catalog THEN 'because it is a system catalog'
                    WHEN found.is_temporary THEN 'because it is temporary'
                    WHEN found.has_policies THEN 'with row-level security'
@@ -275,8 +293,14 @@ AS $$
 #variable_conflict use_column
 DECLARE
     new_schema text := quote_ident(copy_tables.schema);
+    into_schema oid;
     relations oid[];
+    locked oid[] := '{}';
     sequences oid[];
+    filled oid[];
+    statements text[];
+    rows bigint[];
+    seconds float8[];
     found record;
     part record;
     begun timestamptz;
@@ -284,7 +308,6 @@ DECLARE
     kept text[];
     -- As the server writes it, which never doubles backslashes.
     literal CONSTANT text := $l$'%s'::regclass$l$;
-    rows bigint;
     copied json[] := '{}';
     -- Whether copies of a workload of the caller's are in the schema.
     has_copies boolean := EXISTS (SELECT FROM bench.workload_definitions w
@@ -292,7 +315,12 @@ DECLARE
                                      AND w.manifest #>> '{captured,clone_schema}' = copy_tables.schema);
 BEGIN
     PERFORM bench_internal.set_clone_schema(copy_tables.workload, copy_tables.schema);
-    IF array_position(copy_tables.tables, NULL) IS NOT NULL THEN
+    -- In the others, queries would find the definitions of the transaction's snapshot, and commands those of this moment.
+    IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+        RAISE 'tables cannot be copied with isolation level %', upper(current_setting('transaction_isolation'))
+            USING ERRCODE = 'invalid_transaction_state', DETAIL = 'Their definitions may have changed since the snapshot of the transaction.',
+            HINT = 'Copy them with isolation level READ COMMITTED: the rows of all tables are of one moment.';
+    ELSIF EXISTS (SELECT FROM unnest(copy_tables.tables) t WHERE t IS NULL) THEN
         RAISE 'tables must not be null' USING ERRCODE = 'null_value_not_allowed';
     ELSIF copy_tables.schema = '' THEN
         RAISE 'schema must not be empty' USING ERRCODE = 'invalid_parameter_value';
@@ -301,29 +329,35 @@ BEGIN
             DETAIL = format('It has %s bytes, and may have %s.', octet_length(copy_tables.schema), current_setting('max_identifier_length'));
     END IF;
 
-    -- What the workload uses, partitions, and what views read.
-    WITH RECURSIVE used (name, oid) AS (
-        SELECT t.name, to_regclass(t.name)::oid
-          FROM (SELECT format('%I.%I', c.table_schema, c.table_name) AS name FROM bench.captured_tables c
-                 WHERE c.owner = quote_ident(current_user)::regrole AND c.workload = copy_tables.workload) t
-        UNION
-        SELECT t::regclass::text, c.oid FROM unnest(copy_tables.tables) t LEFT JOIN pg_class c ON c.oid = t
-        UNION
-        SELECT n.oid::regclass::text, n.oid
-          FROM used u JOIN pg_class c ON c.oid = u.oid,
-               LATERAL (SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = c.oid AND c.relkind = 'p'
-                        UNION ALL
-                        SELECT d.refobjid FROM pg_rewrite w
-                          JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
-                         WHERE w.ev_class = c.oid AND c.relkind = 'v' AND d.refclassid = 'pg_class'::regclass
-                           AND d.refobjid >= 16384) n (oid))
-    SELECT array_agg(DISTINCT u.oid), array_agg(u.name) FILTER (WHERE u.oid IS NULL) INTO relations, kept FROM used u;
-    IF kept <> '{}' THEN
-        RAISE 'table % of workload "%" does not exist', kept[1], copy_tables.workload USING ERRCODE = 'undefined_table';
-    ELSIF relations IS NULL THEN
-        RAISE 'workload "%" uses no tables', copy_tables.workload USING ERRCODE = 'undefined_table',
-            HINT = 'Give them as tables => ''{public.orders}''.';
-    END IF;
+    -- What the workload uses, partitions, and what views read. All of it can be changed, renamed and dropped until it is locked,
+    -- so it is looked for again.
+    LOOP
+        WITH RECURSIVE used (name, oid) AS (
+            SELECT t.name, to_regclass(t.name)::oid
+              FROM (SELECT format('%I.%I', c.table_schema, c.table_name) AS name FROM bench.captured_tables c
+                     WHERE c.owner = quote_ident(current_user)::regrole AND c.workload = copy_tables.workload) t
+            UNION
+            SELECT t::regclass::text, c.oid FROM unnest(copy_tables.tables) t LEFT JOIN pg_class c ON c.oid = t
+            UNION
+            SELECT n.oid::regclass::text, n.oid
+              FROM used u JOIN pg_class c ON c.oid = u.oid,
+                   LATERAL (SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = c.oid AND c.relkind = 'p'
+                            UNION ALL
+                            SELECT d.refobjid FROM pg_rewrite w
+                              JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+                             WHERE w.ev_class = c.oid AND c.relkind = 'v' AND d.refclassid = 'pg_class'::regclass
+                               AND d.refobjid >= 16384) n (oid))
+        SELECT array_agg(DISTINCT u.oid), array_agg(u.name) FILTER (WHERE u.oid IS NULL) INTO relations, kept FROM used u;
+        IF kept <> '{}' THEN
+            RAISE 'table % of workload "%" does not exist', kept[1], copy_tables.workload USING ERRCODE = 'undefined_table';
+        ELSIF relations IS NULL THEN
+            RAISE 'workload "%" uses no tables', copy_tables.workload USING ERRCODE = 'undefined_table',
+                HINT = 'Give them as tables => ''{public.orders}''.';
+        END IF;
+        EXIT WHEN relations <@ locked;
+        PERFORM bench_internal.lock_relations(relations);
+        locked := relations;
+    END LOOP;
     -- Sequences that columns own or whose defaults use them; those of identity columns come with these.
     sequences := ARRAY(
         SELECT c.oid FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind = 'S'
@@ -338,50 +372,41 @@ BEGIN
            AND d.refobjid = ANY (relations));
     PERFORM bench_internal.refuse_foreign_objects(relations, sequences);
     PERFORM bench_internal.refuse_foreign_names(relations, sequences);
-    PERFORM bench_internal.refuse_unsupported(relations);
-    -- From now on, tables cannot be changed, renamed or dropped.
-    FOR found IN SELECT c.oid::regclass AS name FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind IN ('r', 'p') ORDER BY c.oid
-    LOOP
-        EXECUTE format('LOCK TABLE ONLY %s IN ACCESS SHARE MODE', found.name);
-    END LOOP;
-    PERFORM bench_internal.refuse_copies(relations, sequences);
+    PERFORM bench_internal.refuse_unsupported(relations || sequences);
     SELECT string_agg(c.oid::regclass::text, ' and ') AS names INTO found FROM pg_class c
      WHERE c.oid = ANY (relations) GROUP BY c.relname HAVING count(*) > 1 LIMIT 1;
     IF found.names IS NOT NULL THEN
         RAISE 'cannot copy % into one schema', found.names USING ERRCODE = 'duplicate_table';
     END IF;
 
-    IF to_regnamespace(new_schema) IS NULL THEN
+    SELECT n.oid INTO into_schema FROM pg_namespace n WHERE n.nspname = copy_tables.schema;
+    IF into_schema IS NULL THEN
         IF NOT has_database_privilege(current_database(), 'CREATE') THEN
             RAISE 'permission denied for database %', current_database() USING ERRCODE = 'insufficient_privilege',
                 HINT = format('Have a role that may create schemas execute CREATE SCHEMA %s AUTHORIZATION %I.', new_schema, current_user);
         END IF;
         EXECUTE 'CREATE SCHEMA ' || new_schema;
-    ELSIF EXISTS (SELECT FROM pg_depend d WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = to_regnamespace(new_schema)
+        into_schema := new_schema::regnamespace;
+    ELSIF EXISTS (SELECT FROM pg_depend d WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = into_schema
                      AND d.deptype = 'n') THEN
         RAISE 'schema "%" is not empty', copy_tables.schema USING ERRCODE = 'object_not_in_prerequisite_state',
             HINT = CASE WHEN has_copies
-                             AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = ANY (relations) AND c.relnamespace = to_regnamespace(new_schema))
-                             AND NOT EXISTS (SELECT FROM pg_extension e WHERE e.extnamespace = to_regnamespace(new_schema))
+                             AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = ANY (relations) AND c.relnamespace = into_schema)
+                             AND NOT EXISTS (SELECT FROM pg_extension e WHERE e.extnamespace = into_schema)
                         THEN format('Name a new schema, or drop this one, which has copies, with DROP SCHEMA %s CASCADE.', new_schema)
                         ELSE 'Name a new schema, or an empty one.' END;
-    ELSIF NOT (SELECT pg_has_role(n.nspowner, 'USAGE') FROM pg_namespace n WHERE n.oid = to_regnamespace(new_schema)) THEN
+    ELSIF NOT EXISTS (SELECT FROM pg_namespace n WHERE n.oid = into_schema AND pg_has_role(n.nspowner, 'USAGE')) THEN
         RAISE 'must be owner of schema "%"', copy_tables.schema USING ERRCODE = 'insufficient_privilege';
     END IF;
     -- Default privileges apply to a new one.
-    IF EXISTS (SELECT FROM bench_internal.foreign_creators(to_regnamespace(new_schema), true)) THEN
-        RAISE 'other roles may create objects in schema "%"', copy_tables.schema USING ERRCODE = 'insufficient_privilege',
-            DETAIL = 'Runs on the copies would use them with your rights.', HINT = 'Name a new schema.';
-    END IF;
+    PERFORM bench_internal.refuse_foreign_schema(into_schema);
 
     FOR found IN
-        SELECT c.oid, c.relname, s.* FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid WHERE c.oid = ANY (sequences)
+        SELECT c.relname, s.* FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid WHERE c.oid = ANY (sequences)
     LOOP
-        definition := format('%s.%I', new_schema, found.relname);
-        EXECUTE 'CREATE SEQUENCE ' || definition || format(
-                       ' AS %s INCREMENT %s MINVALUE %s MAXVALUE %s START %s CACHE %s %s', format_type(found.seqtypid, NULL), found.seqincrement, found.seqmin, found.seqmax,
-                       found.seqstart, found.seqcache, CASE WHEN found.seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END);
-        EXECUTE format('SELECT setval(%L, last_value, is_called) FROM %s', definition, found.oid::regclass);
+        EXECUTE 'CREATE SEQUENCE ' || format('%s.%I AS %s INCREMENT %s MINVALUE %s MAXVALUE %s START %s CACHE %s %s', new_schema, found.relname,
+                       format_type(found.seqtypid, NULL), found.seqincrement, found.seqmin, found.seqmax, found.seqstart, found.seqcache,
+                       CASE WHEN found.seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END);
     END LOOP;
 
     FOR found IN
@@ -399,12 +424,9 @@ BEGIN
         EXECUTE found.sql;
         -- What LIKE leaves out of columns, and sequences.
         FOR part IN
-            SELECT a.attname, a.attidentity <> '' AND NOT found.is_part AS is_identity, a.attstattarget AS statistics,
+            SELECT a.attname, a.attstattarget AS statistics,
                    bench_internal.options_clause(ARRAY(SELECT o FROM unnest(a.attoptions) o WHERE o ~ '^n_distinct')) AS options,
                    pg_get_expr(d.adbin, d.adrelid) AS expression,
-                   (SELECT s.objid FROM pg_depend s
-                     WHERE s.classid = 'pg_class'::regclass AND s.refclassid = 'pg_class'::regclass AND s.deptype = 'i'
-                       AND s.refobjid = a.attrelid AND s.refobjsubid = a.attnum) AS identity_sequence,
                    ARRAY(SELECT s.refobjid FROM pg_depend s
                           WHERE s.classid = 'pg_attrdef'::regclass AND s.objid = d.oid AND s.refobjid = ANY (sequences)
                             AND s.refclassid = 'pg_class'::regclass) AS of_sequences
@@ -428,11 +450,6 @@ BEGIN
                           FROM replaced r JOIN pg_class c ON c.oid = part.of_sequences[r.done + 1])
                     SELECT r.expression FROM replaced r ORDER BY r.done DESC LIMIT 1);
             END IF;
-            IF part.is_identity THEN
-                EXECUTE format('SELECT setval(%L, last_value, is_called) FROM %s',
-                               pg_get_serial_sequence(format('%s.%I', new_schema, found.relname), part.attname),
-                               part.identity_sequence::regclass);
-            END IF;
         END LOOP;
     END LOOP;
     FOR found IN
@@ -445,21 +462,33 @@ BEGIN
         EXECUTE found.sql;
     END LOOP;
 
-    -- Rows, then keys and indexes.
+    -- The rows of all tables are of one moment. Values of sequences are at least those of the rows, so they come later.
+    SELECT array_agg(c.oid), array_agg(format('INSERT INTO %s.%I (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s',
+                                              new_schema, c.relname, a.columns, a.columns, c.oid::regclass))
+      INTO filled, statements
+      FROM (SELECT c.* FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind = 'r' ORDER BY c.relname) c
+      JOIN LATERAL (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) AS columns FROM pg_attribute a
+                     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '') a ON a.columns IS NOT NULL;
+    SELECT array_agg(r.rows), array_agg(r.seconds) INTO rows, seconds FROM bench_internal.execute_in_one_snapshot(statements) r;
     FOR found IN
-        SELECT c.oid, c.relname, c.relkind, c.relispartition AS is_part, c.oid::regclass::text AS name,
-               (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
-                 WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '') AS columns
+        SELECT c.oid::regclass AS original, format('%s.%I', new_schema, c.relname) AS copy FROM pg_class c WHERE c.oid = ANY (sequences)
+        UNION ALL
+        SELECT d.objid::regclass, pg_get_serial_sequence(format('%s.%I', new_schema, c.relname), a.attname)
+          FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+          JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'i'
+                          AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum
+         WHERE a.attrelid = ANY (relations) AND a.attidentity <> '' AND NOT c.relispartition
+    LOOP
+        EXECUTE format('SELECT setval(%L, last_value, is_called) FROM %s', found.copy, found.original);
+    END LOOP;
+
+    -- Keys and indexes.
+    FOR found IN
+        SELECT c.oid, c.relname, c.relkind, c.relispartition AS is_part, array_position(filled, c.oid) AS place
           FROM pg_class c
          WHERE c.oid = ANY (relations) AND c.relkind IN ('r', 'p') ORDER BY c.relkind, c.relname
     LOOP
         begun := clock_timestamp();
-        rows := 0;
-        IF found.relkind = 'r' AND found.columns IS NOT NULL THEN
-            EXECUTE format('INSERT INTO %s.%I (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s', new_schema, found.relname,
-                           found.columns, found.columns, found.name);
-            GET DIAGNOSTICS rows = ROW_COUNT;
-        END IF;
         FOR part IN
             SELECT CASE WHEN n.oid IS NOT NULL
                         THEN format('ALTER TABLE %s.%I ADD CONSTRAINT %I %s', new_schema, found.relname, n.conname,
@@ -487,8 +516,8 @@ BEGIN
             IF NOT found.is_part THEN
                 EXECUTE format('ANALYZE %s.%I', new_schema, found.relname);
             END IF;
-            copied := copied || json_build_object('table_name', found.relname, 'rows', rows,
-                                                  'seconds', extract(epoch FROM clock_timestamp() - begun));
+            copied := copied || json_build_object('table_name', found.relname, 'rows', coalesce(rows[found.place], 0),
+                                                  'seconds', coalesce(seconds[found.place], 0) + extract(epoch FROM clock_timestamp() - begun));
         END IF;
     END LOOP;
     FOR found IN
@@ -515,12 +544,7 @@ BEGIN
           FROM pg_constraint n JOIN pg_class c ON c.oid = n.conrelid JOIN pg_class r ON r.oid = n.confrelid
          WHERE n.contype = 'f' AND n.conparentid = 0 AND c.oid = ANY (relations) AND r.oid = ANY (relations)
     LOOP
-        BEGIN
-            EXECUTE found.sql;
-        EXCEPTION WHEN foreign_key_violation THEN
-            RAISE USING ERRCODE = 'foreign_key_violation', MESSAGE = SQLERRM,
-                HINT = 'Rows have been changed while they were copied. Copy them in one snapshot: BEGIN ISOLATION LEVEL REPEATABLE READ.';
-        END;
+        EXECUTE found.sql;
     END LOOP;
 
     -- Views find the copies where they would find the tables; those that are read come first.
@@ -533,7 +557,7 @@ BEGIN
               JOIN pg_rewrite w ON w.oid = d.objid AND w.ev_class = ANY (relations) AND w.ev_class <> l.view AND w.rulename = '_RETURN'
              -- The server lets views read each other in a circle, and refuses to execute them.
              WHERE l.level < cardinality(relations))
-        SELECT c.oid, c.oid::regclass AS name, c.relname, u.tables, coalesce(u.schemas, '') AS path,
+        SELECT c.oid, c.oid::regclass AS name, c.relname, u.tables, coalesce(u.schemas || ', ', '') AS path,
                format('CREATE VIEW %s.%I%s AS ', new_schema, c.relname,
                       ' WITH (' || bench_internal.options_clause(c.reloptions) || ')') AS sql
           FROM pg_class c,
@@ -543,11 +567,11 @@ BEGIN
                          WHERE w.ev_class = c.oid AND t.oid <> c.oid AND t.oid = ANY (relations) AND t.relkind IN ('r', 'p', 'v', 'S')) u
          WHERE c.oid = ANY (relations) AND c.relkind = 'v' ORDER BY (SELECT max(l.level) FROM levels l WHERE l.view = c.oid), c.oid
     LOOP
-        PERFORM pg_catalog.set_config('search_path', found.path, true);
+        PERFORM pg_catalog.set_config('search_path', found.path || 'pg_temp', true);
         SELECT pg_catalog.pg_get_viewdef(found.oid) INTO definition;
         PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
         definition := found.sql || definition;
-        PERFORM set_config('search_path', concat_ws(', ', new_schema, nullif(found.path, '')), true);
+        PERFORM set_config('search_path', format('%s, %spg_temp', new_schema, found.path), true);
         EXECUTE definition;
         PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
         IF EXISTS (SELECT FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid

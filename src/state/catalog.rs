@@ -91,10 +91,29 @@ pub fn hides_rows(now: InTransaction, table: &CStr) -> bool {
 
 /// Whether the current role may insert into a table; an error outside of a transaction.
 pub fn may_insert(table: pg_sys::Oid) -> bool {
+    may(table, pg_sys::ACL_INSERT)
+}
+
+/// Whether the current role has a privilege for a table; raises an error if there is no such table.
+fn may(table: pg_sys::Oid, privilege: u32) -> bool {
     // SAFETY: looks into the catalogs.
+    let checked = unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), privilege as _) };
+    checked == pg_sys::AclResult::ACLCHECK_OK
+}
+
+/// Locks a relation with ACCESS SHARE until the end of the transaction, as `LOCK TABLE` does with its name. Raises an
+/// error if there is none, and if the current role may not read it.
+pub fn lock_readable(_: InTransaction, relation: pg_sys::Oid) {
+    // SAFETY: in a transaction. A relation that is dropped meanwhile has neither kind nor name, and its lock is on a number.
     unsafe {
-        pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), pg_sys::ACL_INSERT as _)
-            == pg_sys::AclResult::ACLCHECK_OK
+        if !may(relation, pg_sys::ACL_SELECT) {
+            pg_sys::aclcheck_error(
+                pg_sys::AclResult::ACLCHECK_NO_PRIV,
+                pg_sys::get_relkind_objtype(pg_sys::get_rel_relkind(relation)),
+                pg_sys::get_rel_name(relation),
+            );
+        }
+        pg_sys::LockRelationOid(relation, pg_sys::AccessShareLock as i32);
     }
 }
 

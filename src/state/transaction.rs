@@ -4,9 +4,12 @@
 //! not depend on `body` is in functions of its own: else each use of a generic function would have it again.
 
 use crate::error::{Error, Result, catch};
-use pgrx::{PgMemoryContexts, PgSqlErrorCode as Sqlstate, PgTryBuilder, pg_sys};
+use pgrx::{PgMemoryContexts, PgSqlErrorCode as Sqlstate, PgTryBuilder, Spi, pg_sys};
 use scopeguard::defer;
+use std::ffi::CString;
 use std::panic::AssertUnwindSafe;
+use std::ptr::{null, null_mut};
+use std::time::{Duration, Instant};
 
 /// Proof that this process is in a transaction; what needs one takes it as an argument.
 #[derive(Clone, Copy)]
@@ -47,6 +50,46 @@ fn push_snapshot() {
 fn pop_snapshot() {
     // SAFETY: the one that was pushed above.
     unsafe { pg_sys::PopActiveSnapshot() };
+}
+
+/// Executes statements through SPI in one snapshot of this moment, where each would otherwise have its own; the number of rows
+/// of each, and its time.
+///
+/// # Errors
+/// A statement that SPI refuses, such as COMMIT.
+pub fn execute_in_snapshot(
+    now: InTransaction,
+    statements: &[String],
+) -> Result<Vec<(u64, Duration)>> {
+    let execute = |statement: &String| {
+        let begun = Instant::now();
+        let text = CString::new(statement.as_str()).unwrap_or_default();
+        // SAFETY: connected to SPI, with a snapshot; the text ends in a zero byte, and has no parameters.
+        let code = unsafe {
+            let plan = pg_sys::SPI_prepare(text.as_ptr(), 0, null_mut());
+            if plan.is_null() {
+                pg_sys::SPI_result
+            } else {
+                let snapshot = pg_sys::GetActiveSnapshot();
+                let (values, nulls, none) = (null_mut(), null(), null_mut());
+                let code = pg_sys::SPI_execute_snapshot(
+                    plan, values, nulls, snapshot, none, false, true, 0,
+                );
+                pg_sys::SPI_freeplan(plan);
+                code
+            }
+        };
+        // SAFETY: set by the execution.
+        let rows = unsafe { pg_sys::SPI_processed };
+        match code {
+            0.. => Ok((rows, begun.elapsed())),
+            _ => Err(Error::server(
+                Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
+                format!("cannot execute in one snapshot with others: {statement}"),
+            )),
+        }
+    };
+    Spi::connect(|_| with_snapshot(now, || statements.iter().map(execute).collect()))
 }
 
 /// Runs `body` in a memory context of its own below the current one. What it returns must not use memory of

@@ -323,41 +323,74 @@ like(as($super, "SELECT FROM bench.clone_tables('super', 'used_copy', '{used.$_}
 	qr/ERROR:  42501: must be owner of (function|type|composite type|schema) (app|used\.own_state)\b[^\n]*\nDETAIL:  .*role app with your rights\./, "not by a superuser: $_")
   foreach qw(bound of_array by_cast by_domain by_range by_field by_constant by_predicate by_check by_statistics by_owner by_class by_implicit_cast by_negator by_class_of_system by_cast_of_system by_body_of_cast by_family by_coercion by_support);
 is(as($super, 'DROP TABLE used.by_family; ALTER OPERATOR FAMILY integer_ops USING btree DROP OPERATOR 3 (int, box), OPERATOR 3 (box, box)'), '', 'an operator family of the server');
-# What has changed since the snapshot, or while the call waited for a lock.
+# What changes while the call waits for a lock.
 is(as($super, <<'SQL'), '', 'set up');
-CREATE TABLE used.waits (a int);
 CREATE TABLE used.late (a int);
-CREATE VIEW used.changed AS SELECT app.told('x') FROM public.shown;
+CREATE TABLE used.grows (a int) PARTITION BY LIST (a);
+CREATE TABLE used.part (a int);
+INSERT INTO used.part VALUES (1), (1);
 CREATE TABLE app.waits (a int);
 CREATE TABLE app.with_policy (a int);
 ALTER TABLE app.waits OWNER TO app;
 ALTER TABLE app.with_policy OWNER TO app;
 SQL
-my $blocker = start_sql($node, "BEGIN;\nLOCK used.waits, app.waits IN ACCESS EXCLUSIVE MODE;\nSELECT pg_sleep(600)", name => 'blocker');
-wait_for($node, "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE application_name = 'blocker'");
-my $snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT 1;\nLOCK used.waits IN ACCESS SHARE MODE;\n";
-my $refused = qr/ERROR:  42501: must be owner of function app\.told\(text\)\n/;
+my $holder = start_sql($node, 'SELECT pg_advisory_lock(77), pg_sleep(600)', name => 'holder');
+wait_for($node, "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE application_name = 'holder'");
+my $blocker = start_sql($node, <<'SQL', name => 'blocker');
+BEGIN;
+LOCK public.shown, app.waits IN ACCESS EXCLUSIVE MODE;
+ALTER TABLE public.shown RENAME TO shown_before;
+CREATE TABLE public.shown (LIKE public.shown_before);
+INSERT INTO public.shown VALUES (1, 'other');
+SELECT pg_advisory_xact_lock(77);
+COMMIT
+SQL
+wait_for($node, "SELECT wait_event = 'advisory' FROM pg_stat_activity WHERE application_name = 'blocker'");
 my @waiting = (
-	[ 'during the wait', $super, "SELECT FROM bench.clone_tables('super', 'late_copy', '{used.waits,used.late}')", $refused ],
-	[ 'since the snapshot', $super, "$snapshot SELECT FROM bench.clone_tables('super', 'late_copy', '{used.late}')", $refused ],
-	[ 'of the snapshot', $super, "$snapshot SELECT FROM bench.clone_tables('super', 'late_copy', '{used.changed}')", $refused ],
+	[ 'a check', $super, "SELECT FROM bench.clone_tables('super', 'late_copy', '{used.late}')", qr/ERROR:  42501: must be owner of function app\.told\(text\)\n/ ],
+	[ 'names and partitions', $super, "SELECT table_name, rows FROM bench.clone_tables('super', 'now_copy', '{used.grows}') ORDER BY 1", qr/^part\|2\nshown\|1$/m ],
 	[ 'policies', 'app', "SELECT FROM bench.clone_tables('copied', 'late_copy', '{app.waits,app.with_policy}')", qr/ERROR:  0A000: cannot copy table "app\.with_policy" with row-level security\n/ ]);
 push @$_, start_sql($node, $$_[2], user => $$_[1], name => 'waiting') foreach @waiting;
-wait_for($node, "SELECT count(*) = 4 FROM pg_stat_activity WHERE application_name = 'waiting' AND wait_event_type = 'Lock'");
+wait_for($node, "SELECT count(*) = 3 FROM pg_stat_activity WHERE application_name = 'waiting' AND wait_event_type = 'Lock'");
 as($super, <<'SQL');
 ALTER TABLE used.late ADD CHECK (app.told(a::text) IS NOT NULL);
-CREATE OR REPLACE VIEW used.changed AS SELECT 'x'::text AS told FROM public.shown;
+ALTER TABLE used.grows ATTACH PARTITION used.part FOR VALUES IN (1);
 ALTER TABLE app.with_policy ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
-SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'blocker';
+SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'holder';
 SQL
-finish_sql($blocker);
-like((finish_sql($$_[4]))[1], $$_[3], "changes: $$_[0]") foreach @waiting;
+finish_sql($_) foreach $holder, $blocker;
+like(join('', finish_sql($$_[4])), $$_[3], "changes: $$_[0]") foreach @waiting;
+is(as($super, 'DROP TABLE public.shown; ALTER TABLE public.shown_before RENAME TO shown'), '', 'names as before');
+
+# All rows are of one moment, and no value of a sequence is behind them.
+is(as($super, <<'SQL'), '', 'set up');
+CREATE VIEW public.seen AS SELECT id FROM public.shown;
+CREATE FUNCTION used.waited() RETURNS boolean LANGUAGE sql AS 'SELECT pg_advisory_xact_lock_shared(77); SELECT true';
+CREATE TABLE used.m_first (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY CHECK (used.waited()));
+CREATE TABLE used.m_second (id serial PRIMARY KEY, first int REFERENCES used.m_first);
+INSERT INTO used.m_first DEFAULT VALUES;
+INSERT INTO used.m_second (first) VALUES (1);
+SQL
+$holder = start_sql($node, 'SELECT pg_advisory_lock(77), pg_sleep(600)', name => 'holder');
+wait_for($node, "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE application_name = 'holder'");
+my $copying = start_sql($node, "SELECT table_name, rows FROM bench.clone_tables('super', 'moment_copy', '{used.m_first,used.m_second}') ORDER BY 1", name => 'waiting');
+wait_for($node, "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE application_name = 'waiting'");
+is(as($super, "INSERT INTO used.m_second (first) VALUES (1), (1)"), '', 'rows that come meanwhile');
+as($super, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'holder'");
+finish_sql($holder);
+like((finish_sql($copying))[0], qr/^m_first\|1\nm_second\|1\nshown\|20$/, 'are not copied');
+is(as($super, "SELECT nextval('moment_copy.m_second_id_seq'), nextval(pg_get_serial_sequence('moment_copy.m_first', 'id'))"), '4|2', 'and sequences go on behind them');
+foreach my $level ('REPEATABLE READ', 'SERIALIZABLE')
+{
+	like(as($super, "BEGIN ISOLATION LEVEL $level;\nSELECT FROM bench.clone_tables('super', 'late_copy')"), qr/ERROR:  25000: tables cannot be copied with isolation level $level\n/, $level);
+}
 as($super, 'ALTER DATABASE postgres OWNER TO app');
 like(as($super, "SELECT FROM bench.clone_tables('super', 'used_copy')"), qr/ERROR:  42501: must be owner of schema public\nDETAIL:  .*role app with/, 'not in public in a database of another role');
 as($super, 'ALTER DATABASE postgres OWNER TO CURRENT_USER; GRANT CREATE ON DATABASE postgres TO app');
 is(as($super, "SELECT string_agg(table_name, ' ') FROM bench.clone_tables('super', 'used_copy', '{used.by_rule,used.by_key}')"), 'by_key by_rule shown', 'what is not copied does not matter');
 like(as($super, "SELECT FROM bench.clone_tables('super', 'used_copy_2', '{4242}')"), qr/ERROR:  42P01: table 4242 of workload "super" does not exist\n/, 'no table');
 like(as($super, "SELECT FROM bench.clone_tables('super', 'used_copy_2', '{NULL}')"), qr/ERROR:  22004: tables must not be null\n/, 'a null');
+is(as($super, "CREATE TEMP TABLE shown (a int);\nSELECT string_agg(table_name, ' ') FROM bench.clone_tables('super', 'view_copy', '{{public.seen},{used.by_key}}')"), 'by_key shown', 'an array of arrays, and a temporary table with the name of one that a view reads');
 is(as($super, "SELECT table_name, rows FROM bench.clone_tables('super', 'super_copy')"), 'shown|20', 'own tables');
 # What is in schemas that the workload does not use, with names that are quoted.
 is(as($super, <<'SQL'), '', 'set up');
@@ -436,6 +469,12 @@ as($super, 'ALTER DEFAULT PRIVILEGES GRANT CREATE ON SCHEMAS TO web');
 like(as($super, "SELECT FROM bench.clone_tables('super', 'by_default')"), qr/ERROR:  42501: other roles may create objects in schema "by_default"\n/, 'by default privileges');
 as($super, 'ALTER DEFAULT PRIVILEGES REVOKE CREATE ON SCHEMAS FROM web');
 as($super, 'CREATE SCHEMA of_web AUTHORIZATION web; CREATE SCHEMA with_web; GRANT CREATE ON SCHEMA with_web TO web');
+# Who comes after a schema that has been dropped.
+is(as($super, "SELECT FROM bench.clone_tables('super', 'with_web_copy')"), '', 'copies');
+my $execute = "SELECT state FROM bench.run('super', transactions => 1)";
+is((as($super, $execute))[0], 'finished', '  for a run');
+as($super, 'DROP SCHEMA with_web_copy CASCADE; CREATE SCHEMA with_web_copy AUTHORIZATION web');
+like(as($super, $execute), qr/ERROR:  42501: other roles may create objects in schema "with_web_copy"\n/, '  but not in a schema of another role');
 foreach my $schema ('of_web', 'with_web')
 {
 	like(as($super, "SELECT FROM bench.clone_tables('super', '$schema')"),
