@@ -1769,13 +1769,14 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'set_clone_schema_wrap
 CREATE FUNCTION bench_internal.execute_restricted(query text) RETURNS text
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'execute_restricted_wrapper';
 
-/* Locks relations with ACCESS SHARE, of which the current role may read each. LOCK TABLE would take names, which can have become
-   those of others when the lock is there. */
+/* Locks relations, of which the current role may read each, and their schemas with ACCESS SHARE. LOCK TABLE would take names, which
+   can have become those of others when the lock is there. */
 CREATE FUNCTION bench_internal.lock_relations(relations oid[]) RETURNS void
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'lock_relations_wrapper';
 
-/* Executes statements in one snapshot, which is taken at the call; the number of rows of each, and its time. */
-CREATE FUNCTION bench_internal.execute_in_one_snapshot(statements text[]) RETURNS TABLE (rows bigint, seconds float8)
+/* Executes statements in one snapshot, which is taken at the call; the number of rows of each, and its time. Fails if one uses
+   another relation than these. */
+CREATE FUNCTION bench_internal.execute_in_one_snapshot(statements text[], relations oid[]) RETURNS TABLE (rows bigint, seconds float8)
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'execute_in_one_snapshot_wrapper';
 
 /* The current role and superusers. */
@@ -1798,15 +1799,33 @@ AS $$
      WHERE n.oid = $1 AND r.oid NOT IN (SELECT bench_internal.trusted_roles())
 $$;
 
-/* Fails if roles that are not trusted own a schema with copies, or may create objects in it. */
+/* Fails if roles that are not trusted own a schema with copies or something in it, or may create objects there. */
 CREATE FUNCTION bench_internal.refuse_foreign_schema(schema oid) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    trusted CONSTANT oid[] := ARRAY(SELECT bench_internal.trusted_roles());
+    name CONSTANT text := (SELECT n.nspname FROM pg_namespace n WHERE n.oid = $1);
+    found record;
 BEGIN
     IF EXISTS (SELECT FROM bench_internal.foreign_creators($1, true)) THEN
-        RAISE 'other roles may create objects in schema "%"', (SELECT n.nspname FROM pg_namespace n WHERE n.oid = $1)
+        RAISE 'other roles may create objects in schema "%"', name
             USING ERRCODE = 'insufficient_privilege', DETAIL = 'Runs on the copies would use them with your rights.',
+            HINT = 'Copy the tables into a new schema.';
+    END IF;
+    SELECT pg_describe_object(o.class, o.oid, 0) AS object INTO found
+      FROM (SELECT 'pg_class'::regclass, c.oid, c.relowner FROM pg_class c WHERE c.relnamespace = $1
+            UNION ALL
+            SELECT 'pg_proc'::regclass, p.oid, p.proowner FROM pg_proc p WHERE p.pronamespace = $1
+            UNION ALL
+            SELECT 'pg_operator'::regclass, o.oid, o.oprowner FROM pg_operator o WHERE o.oprnamespace = $1
+            UNION ALL
+            SELECT 'pg_type'::regclass, t.oid, t.typowner FROM pg_type t WHERE t.typnamespace = $1) o (class, oid, owner)
+     WHERE o.owner <> ALL (trusted) ORDER BY 1 LIMIT 1;
+    IF found.object IS NOT NULL THEN
+        RAISE 'must be owner of %', found.object
+            USING ERRCODE = 'insufficient_privilege', DETAIL = 'Runs on the copies would use it with your rights.',
             HINT = 'Copy the tables into a new schema.';
     END IF;
 END
@@ -2014,6 +2033,15 @@ BEGIN
 END
 $$;
 
+/* OIDs of the relations that a view reads, except those of the server. */
+CREATE FUNCTION bench_internal.view_relations(view oid) RETURNS SETOF oid
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT d.refobjid FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+     WHERE w.ev_class = $1 AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> $1
+$$;
+
 /* OIDs of the functions and operators of a view, in the order of its tree. Of those of pg_catalog, there are no dependencies. */
 CREATE FUNCTION bench_internal.view_routines(view oid) RETURNS text[]
 LANGUAGE sql STABLE
@@ -2057,7 +2085,10 @@ DECLARE
     relations oid[];
     locked oid[] := '{}';
     sequences oid[];
+    indexes oid[];
+    foreign_keys text[];
     filled oid[];
+    copies oid[];
     statements text[];
     rows bigint[];
     seconds float8[];
@@ -2079,11 +2110,14 @@ BEGIN
     IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
         RAISE 'tables cannot be copied with isolation level %', upper(current_setting('transaction_isolation'))
             USING ERRCODE = 'invalid_transaction_state', DETAIL = 'Their definitions may have changed since the snapshot of the transaction.',
-            HINT = 'Copy them with isolation level READ COMMITTED: the rows of all tables are of one moment.';
+            HINT = 'Call it after BEGIN ISOLATION LEVEL READ COMMITTED: the rows of all tables are of one moment.';
     ELSIF EXISTS (SELECT FROM unnest(copy_tables.tables) t WHERE t IS NULL) THEN
         RAISE 'tables must not be null' USING ERRCODE = 'null_value_not_allowed';
     ELSIF copy_tables.schema = '' THEN
         RAISE 'schema must not be empty' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF copy_tables.schema = '$user' THEN
+        RAISE 'unacceptable schema name "%"', copy_tables.schema USING ERRCODE = 'reserved_name',
+            DETAIL = 'In search_path, it stands for the schema that has the name of the role.';
     ELSIF octet_length(copy_tables.schema) > current_setting('max_identifier_length')::int THEN
         RAISE 'name of schema "%" is too long', copy_tables.schema USING ERRCODE = 'name_too_long',
             DETAIL = format('It has %s bytes, and may have %s.', octet_length(copy_tables.schema), current_setting('max_identifier_length'));
@@ -2101,7 +2135,7 @@ BEGIN
             UNION
             SELECT n.oid::regclass::text, n.oid
               FROM used u JOIN pg_class c ON c.oid = u.oid,
-                   LATERAL (SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = c.oid AND c.relkind = 'p'
+                   LATERAL (SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = c.oid AND c.relkind = 'p' AND NOT i.inhdetachpending
                             UNION ALL
                             SELECT d.refobjid FROM pg_rewrite w
                               JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
@@ -2114,22 +2148,22 @@ BEGIN
             RAISE 'workload "%" uses no tables', copy_tables.workload USING ERRCODE = 'undefined_table',
                 HINT = 'Give them as tables => ''{public.orders}''.';
         END IF;
-        EXIT WHEN relations <@ locked;
-        PERFORM bench_internal.lock_relations(relations);
-        locked := relations;
+        -- Sequences that columns own or whose defaults use them; those of identity columns come with these.
+        sequences := ARRAY(
+            SELECT c.oid FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind = 'S'
+            UNION
+            SELECT d.refobjid FROM pg_attrdef a
+              JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = a.oid AND d.refclassid = 'pg_class'::regclass
+              JOIN pg_class c ON c.oid = d.refobjid AND c.relkind = 'S'
+             WHERE a.adrelid = ANY (relations)
+            UNION
+            SELECT d.objid FROM pg_depend d JOIN pg_class c ON c.oid = d.objid AND c.relkind = 'S'
+             WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'a'
+               AND d.refobjid = ANY (relations));
+        EXIT WHEN relations || sequences <@ locked;
+        locked := relations || sequences;
+        PERFORM bench_internal.lock_relations(locked);
     END LOOP;
-    -- Sequences that columns own or whose defaults use them; those of identity columns come with these.
-    sequences := ARRAY(
-        SELECT c.oid FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind = 'S'
-        UNION
-        SELECT d.refobjid FROM pg_attrdef a
-          JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = a.oid AND d.refclassid = 'pg_class'::regclass
-          JOIN pg_class c ON c.oid = d.refobjid AND c.relkind = 'S'
-         WHERE a.adrelid = ANY (relations)
-        UNION
-        SELECT d.objid FROM pg_depend d JOIN pg_class c ON c.oid = d.objid AND c.relkind = 'S'
-         WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'a'
-           AND d.refobjid = ANY (relations));
     PERFORM bench_internal.refuse_foreign_objects(relations, sequences);
     PERFORM bench_internal.refuse_foreign_names(relations, sequences);
     PERFORM bench_internal.refuse_unsupported(relations || sequences);
@@ -2222,14 +2256,26 @@ BEGIN
         EXECUTE found.sql;
     END LOOP;
 
+    -- What comes later, as an index or a foreign key, may not hold for the rows.
+    indexes := ARRAY(SELECT x.indexrelid FROM pg_index x WHERE x.indrelid = ANY (relations) AND x.indisvalid);
+    foreign_keys := ARRAY(
+        SELECT format('ALTER TABLE %s.%I ADD CONSTRAINT %I %s', new_schema, c.relname, n.conname,
+                      replace(pg_get_constraintdef(n.oid), ' REFERENCES ' || n.confrelid::regclass || '(',
+                              format(' REFERENCES %s.%I(', new_schema, r.relname)))
+          FROM pg_constraint n JOIN pg_class c ON c.oid = n.conrelid JOIN pg_class r ON r.oid = n.confrelid
+         WHERE n.contype = 'f' AND n.conparentid = 0 AND c.oid = ANY (relations) AND r.oid = ANY (relations));
+
     -- The rows of all tables are of one moment. Values of sequences are at least those of the rows, so they come later.
-    SELECT array_agg(c.oid), array_agg(format('INSERT INTO %s.%I (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s',
-                                              new_schema, c.relname, a.columns, a.columns, c.oid::regclass))
-      INTO filled, statements
-      FROM (SELECT c.* FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind = 'r' ORDER BY c.relname) c
-      JOIN LATERAL (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) AS columns FROM pg_attribute a
-                     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '') a ON a.columns IS NOT NULL;
-    SELECT array_agg(r.rows), array_agg(r.seconds) INTO rows, seconds FROM bench_internal.execute_in_one_snapshot(statements) r;
+    SELECT array_agg(c.oid), array_agg(format('%s.%I', new_schema, c.relname)::regclass::oid),
+           array_agg(format('INSERT INTO %s.%I %s SELECT %s FROM ONLY %s', new_schema, c.relname,
+                            '(' || c.columns || ') OVERRIDING SYSTEM VALUE', c.columns, c.oid::regclass))
+      INTO filled, copies, statements
+      FROM (SELECT c.oid, c.relname,
+                   (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
+                     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '') AS columns
+              FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind = 'r' ORDER BY c.relname) c;
+    SELECT array_agg(r.rows), array_agg(r.seconds) INTO rows, seconds
+      FROM bench_internal.execute_in_one_snapshot(statements, filled || copies) r;
     FOR found IN
         SELECT c.oid::regclass AS original, format('%s.%I', new_schema, c.relname) AS copy FROM pg_class c WHERE c.oid = ANY (sequences)
         UNION ALL
@@ -2268,7 +2314,7 @@ BEGIN
                    LATERAL (SELECT pg_get_indexdef(i.oid),
                                    format('CREATE %sINDEX %I ON %s%s', is_unique, i.relname,
                                           CASE i.relkind WHEN 'I' THEN 'ONLY ' END, x.indrelid::regclass) OFFSET 0) d (definition, prefix)
-             WHERE x.indrelid = found.oid AND x.indisvalid ORDER BY i.relname
+             WHERE x.indrelid = found.oid AND i.oid = ANY (indexes) ORDER BY i.relname
         LOOP
             EXECUTE part.sql;
         END LOOP;
@@ -2284,7 +2330,7 @@ BEGIN
         SELECT format('ALTER TABLE %s.%I ATTACH PARTITION %s.%I %s', new_schema, p.relname, new_schema, c.relname,
                       pg_get_expr(c.relpartbound, c.oid)) AS sql
           FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid AND c.relispartition JOIN pg_class p ON p.oid = i.inhparent
-         WHERE c.oid = ANY (relations) AND p.oid = ANY (relations) AND c.relkind <> 'f'
+         WHERE c.oid = ANY (relations) AND p.oid = ANY (relations) AND c.relkind <> 'f' AND NOT i.inhdetachpending
     LOOP
         EXECUTE found.sql;
     END LOOP;
@@ -2297,14 +2343,9 @@ BEGIN
         EXECUTE found.sql;
     END LOOP;
 
-    FOR found IN
-        SELECT format('ALTER TABLE %s.%I ADD CONSTRAINT %I %s', new_schema, c.relname, n.conname,
-                      replace(pg_get_constraintdef(n.oid), ' REFERENCES ' || n.confrelid::regclass || '(',
-                              format(' REFERENCES %s.%I(', new_schema, r.relname))) AS sql
-          FROM pg_constraint n JOIN pg_class c ON c.oid = n.conrelid JOIN pg_class r ON r.oid = n.confrelid
-         WHERE n.contype = 'f' AND n.conparentid = 0 AND c.oid = ANY (relations) AND r.oid = ANY (relations)
+    FOREACH definition IN ARRAY foreign_keys
     LOOP
-        EXECUTE found.sql;
+        EXECUTE definition;
     END LOOP;
 
     -- Views find the copies where they would find the tables; those that are read come first.
@@ -2334,9 +2375,9 @@ BEGIN
         PERFORM set_config('search_path', format('%s, %spg_temp', new_schema, found.path), true);
         EXECUTE definition;
         PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-        IF EXISTS (SELECT FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
-                    WHERE w.ev_class = format('%s.%I', new_schema, found.relname)::regclass
-                      AND d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY (found.tables)) THEN
+        IF EXISTS (SELECT FROM bench_internal.view_relations(format('%s.%I', new_schema, found.relname)::regclass) r JOIN pg_class c ON c.oid = r
+                    WHERE c.relnamespace <> into_schema
+                      AND (r = ANY (found.tables) OR r NOT IN (SELECT bench_internal.view_relations(found.oid)))) THEN
             RAISE 'cannot copy view "%"', found.name USING ERRCODE = 'feature_not_supported',
                 DETAIL = 'Of the tables that it reads, one has the name of another one in a schema that it uses.';
         ELSIF bench_internal.view_routines(found.oid) <> bench_internal.view_routines(format('%s.%I', new_schema, found.relname)::regclass) THEN

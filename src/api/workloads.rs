@@ -168,8 +168,9 @@ fn lock_relations(relations: Vec<pg_sys::Oid>) {
 #[pg_extern(sql = false)]
 fn execute_in_one_snapshot(
     statements: Vec<String>,
+    relations: Vec<pg_sys::Oid>,
 ) -> Rows<(name!(rows, i64), name!(seconds, f64))> {
-    let execute = |now| execute_in_snapshot(now, &statements);
+    let execute = |now| execute_in_snapshot(now, &statements, &relations);
     let rows = InTransaction::current().and_then(execute).or_raise();
     TableIterator::new(
         rows.into_iter()

@@ -101,8 +101,8 @@ fn may(table: pg_sys::Oid, privilege: u32) -> bool {
     checked == pg_sys::AclResult::ACLCHECK_OK
 }
 
-/// Locks a relation with ACCESS SHARE until the end of the transaction, as `LOCK TABLE` does with its name. Raises an
-/// error if there is none, and if the current role may not read it.
+/// Locks a relation with ACCESS SHARE until the end of the transaction, as `LOCK TABLE` does with its name, and its schema. Raises
+/// an error if there is none, and if the current role may not read it.
 pub fn lock_readable(_: InTransaction, relation: pg_sys::Oid) {
     // SAFETY: in a transaction. A relation that is dropped meanwhile has neither kind nor name, and its lock is on a number.
     unsafe {
@@ -113,7 +113,10 @@ pub fn lock_readable(_: InTransaction, relation: pg_sys::Oid) {
                 pg_sys::get_rel_name(relation),
             );
         }
-        pg_sys::LockRelationOid(relation, pg_sys::AccessShareLock as i32);
+        let mode = pg_sys::AccessShareLock as i32;
+        pg_sys::LockRelationOid(relation, mode);
+        let schema = pg_sys::get_rel_namespace(relation);
+        pg_sys::LockDatabaseObject(pg_sys::NamespaceRelationId, schema, 0, mode);
     }
 }
 

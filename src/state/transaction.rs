@@ -4,7 +4,7 @@
 //! not depend on `body` is in functions of its own: else each use of a generic function would have it again.
 
 use crate::error::{Error, Result, catch};
-use pgrx::{PgMemoryContexts, PgSqlErrorCode as Sqlstate, PgTryBuilder, Spi, pg_sys};
+use pgrx::{PgList, PgMemoryContexts, PgSqlErrorCode as Sqlstate, PgTryBuilder, Spi, pg_sys};
 use scopeguard::defer;
 use std::ffi::CString;
 use std::panic::AssertUnwindSafe;
@@ -56,40 +56,67 @@ fn pop_snapshot() {
 /// of each, and its time.
 ///
 /// # Errors
-/// A statement that SPI refuses, such as COMMIT.
+/// A statement that SPI refuses, such as COMMIT, and one that uses another relation than these.
 pub fn execute_in_snapshot(
     now: InTransaction,
     statements: &[String],
+    relations: &[pg_sys::Oid],
 ) -> Result<Vec<(u64, Duration)>> {
+    let refused = |statement: &str| {
+        Error::server(
+            Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
+            format!("cannot execute in one snapshot with others: {statement}"),
+        )
+    };
     let execute = |statement: &String| {
         let begun = Instant::now();
         let text = CString::new(statement.as_str()).unwrap_or_default();
-        // SAFETY: connected to SPI, with a snapshot; the text ends in a zero byte, and has no parameters.
-        let code = unsafe {
-            let plan = pg_sys::SPI_prepare(text.as_ptr(), 0, null_mut());
-            if plan.is_null() {
-                pg_sys::SPI_result
-            } else {
-                let snapshot = pg_sys::GetActiveSnapshot();
-                let (values, nulls, none) = (null_mut(), null(), null_mut());
-                let code = pg_sys::SPI_execute_snapshot(
-                    plan, values, nulls, snapshot, none, false, true, 0,
-                );
-                pg_sys::SPI_freeplan(plan);
-                code
-            }
+        // SAFETY: connected to SPI; the text ends in a zero byte, and has no parameters.
+        let plan = unsafe { pg_sys::SPI_prepare(text.as_ptr(), 0, null_mut()) };
+        if plan.is_null() {
+            return Err(refused(statement));
+        }
+        // SAFETY: a plan of this connection.
+        if !unsafe { relations_of(plan) }.all(|relation| relations.contains(&relation)) {
+            return Err(Error::server(
+                Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("relations have been renamed meanwhile: {statement}"),
+            ));
+        }
+        let (values, nulls, none) = (null_mut(), null(), null_mut());
+        // SAFETY: a plan of this connection without parameters, and a snapshot.
+        let (code, rows) = unsafe {
+            let snapshot = pg_sys::GetActiveSnapshot();
+            let code =
+                pg_sys::SPI_execute_snapshot(plan, values, nulls, snapshot, none, false, true, 0);
+            pg_sys::SPI_freeplan(plan);
+            (code, pg_sys::SPI_processed)
         };
-        // SAFETY: set by the execution.
-        let rows = unsafe { pg_sys::SPI_processed };
         match code {
             0.. => Ok((rows, begun.elapsed())),
-            _ => Err(Error::server(
-                Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
-                format!("cannot execute in one snapshot with others: {statement}"),
-            )),
+            _ => Err(refused(statement)),
         }
     };
     Spi::connect(|_| with_snapshot(now, || statements.iter().map(execute).collect()))
+}
+
+/// The relations that the statements of a plan use.
+///
+/// # Safety
+/// A plan of the current connection to SPI.
+unsafe fn relations_of(plan: pg_sys::SPIPlanPtr) -> impl Iterator<Item = pg_sys::Oid> {
+    // SAFETY: the caller's promise; lists of sources, and of OIDs.
+    unsafe {
+        let sources = pg_sys::SPI_plan_get_plan_sources(plan);
+        PgList::<pg_sys::CachedPlanSource>::from_pg(sources)
+            .iter_ptr()
+            .flat_map(|source| {
+                let relations = PgList::<pg_sys::Oid>::from_pg((*source).relationOids);
+                relations.iter_oid().collect::<Vec<_>>()
+            })
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
 }
 
 /// Runs `body` in a memory context of its own below the current one. What it returns must not use memory of

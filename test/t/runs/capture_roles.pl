@@ -365,6 +365,12 @@ is(as($super, 'DROP TABLE public.shown; ALTER TABLE public.shown_before RENAME T
 # All rows are of one moment, and no value of a sequence is behind them.
 is(as($super, <<'SQL'), '', 'set up');
 CREATE VIEW public.seen AS SELECT id FROM public.shown;
+CREATE TABLE used.m_none ();
+CREATE TABLE used.m_generated (a int GENERATED ALWAYS AS (1) STORED);
+CREATE TABLE used.m_orphan (first int);
+INSERT INTO used.m_none DEFAULT VALUES;
+INSERT INTO used.m_generated DEFAULT VALUES;
+INSERT INTO used.m_orphan VALUES (2), (2);
 CREATE FUNCTION used.waited() RETURNS boolean LANGUAGE sql AS 'SELECT pg_advisory_xact_lock_shared(77); SELECT true';
 CREATE TABLE used.m_first (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY CHECK (used.waited()));
 CREATE TABLE used.m_second (id serial PRIMARY KEY, first int REFERENCES used.m_first);
@@ -373,13 +379,21 @@ INSERT INTO used.m_second (first) VALUES (1);
 SQL
 $holder = start_sql($node, 'SELECT pg_advisory_lock(77), pg_sleep(600)', name => 'holder');
 wait_for($node, "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE application_name = 'holder'");
-my $copying = start_sql($node, "SELECT table_name, rows FROM bench.clone_tables('super', 'moment_copy', '{used.m_first,used.m_second}') ORDER BY 1", name => 'waiting');
+my $copying = start_sql($node, "SELECT table_name, rows FROM bench.clone_tables('super', 'moment_copy', '{used.m_first,used.m_second,used.m_none,used.m_generated,used.m_orphan}') ORDER BY 1", name => 'waiting');
 wait_for($node, "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE application_name = 'waiting'");
-is(as($super, "INSERT INTO used.m_second (first) VALUES (1), (1)"), '', 'rows that come meanwhile');
+is(as($super, <<'SQL'), '', 'rows and keys that come meanwhile');
+INSERT INTO used.m_second (first) VALUES (1), (1);
+DELETE FROM used.m_orphan;
+ALTER TABLE used.m_orphan ADD FOREIGN KEY (first) REFERENCES used.m_first;
+CREATE UNIQUE INDEX ON used.m_orphan (first);
+SQL
 as($super, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'holder'");
 finish_sql($holder);
-like((finish_sql($copying))[0], qr/^m_first\|1\nm_second\|1\nshown\|20$/, 'are not copied');
+like((finish_sql($copying))[0], qr/^m_first\|1\nm_generated\|1\nm_none\|1\nm_orphan\|2\nm_second\|1\nshown\|20$/, 'are not copied');
 is(as($super, "SELECT nextval('moment_copy.m_second_id_seq'), nextval(pg_get_serial_sequence('moment_copy.m_first', 'id'))"), '4|2', 'and sequences go on behind them');
+like(as($super, "SELECT * FROM bench_internal.execute_in_one_snapshot('{SELECT FROM public.seen}', '{public.seen}'::regclass[]::oid[])"),
+	qr/ERROR:  55000: relations have been renamed meanwhile: SELECT FROM public\.seen\n/, 'rows of other relations');
+like(as($super, "SELECT * FROM bench_internal.execute_in_one_snapshot('{COMMIT}', '{}')"), qr/ERROR:  0A000: /, 'transaction control');
 foreach my $level ('REPEATABLE READ', 'SERIALIZABLE')
 {
 	like(as($super, "BEGIN ISOLATION LEVEL $level;\nSELECT FROM bench.clone_tables('super', 'late_copy')"), qr/ERROR:  25000: tables cannot be copied with isolation level $level\n/, $level);
@@ -475,6 +489,9 @@ my $execute = "SELECT state FROM bench.run('super', transactions => 1)";
 is((as($super, $execute))[0], 'finished', '  for a run');
 as($super, 'DROP SCHEMA with_web_copy CASCADE; CREATE SCHEMA with_web_copy AUTHORIZATION web');
 like(as($super, $execute), qr/ERROR:  42501: other roles may create objects in schema "with_web_copy"\n/, '  but not in a schema of another role');
+as($super, 'ALTER SCHEMA with_web_copy OWNER TO CURRENT_USER; CREATE TABLE with_web_copy.shown (LIKE public.shown); ALTER TABLE with_web_copy.shown OWNER TO web');
+like(as($super, $execute), qr/ERROR:  42501: must be owner of table with_web_copy\.shown\n/, '  nor with a table of another role');
+like(as($super, "SELECT FROM bench.clone_tables('super', '\$user')"), qr/ERROR:  42939: unacceptable schema name "\$user"\n/, 'a name that stands for another schema');
 foreach my $schema ('of_web', 'with_web')
 {
 	like(as($super, "SELECT FROM bench.clone_tables('super', '$schema')"),
