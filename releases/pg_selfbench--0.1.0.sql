@@ -1769,8 +1769,31 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'set_clone_schema_wrap
 CREATE FUNCTION bench_internal.execute_restricted(query text) RETURNS text
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'execute_restricted_wrapper';
 
-/* Locks relations, of which the current role may read each, and their schemas with ACCESS SHARE. LOCK TABLE would take names, which
-   can have become those of others when the lock is there. */
+/* What a captured workload uses, and other tables; partitions, and what views read. The OID is null if there is none. */
+CREATE FUNCTION bench_internal.used_relations(workload text, tables oid[]) RETURNS TABLE (name text, oid oid)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH RECURSIVE used (name, oid) AS (
+        SELECT t.name, to_regclass(t.name)::oid
+          FROM (SELECT format('%I.%I', c.table_schema, c.table_name) AS name FROM bench.captured_tables c
+                 WHERE c.owner = quote_ident(current_user)::regrole AND c.workload = $1) t
+        UNION
+        SELECT t::regclass::text, c.oid FROM unnest($2) t LEFT JOIN pg_class c ON c.oid = t
+        UNION
+        SELECT n.oid::regclass::text, n.oid
+          FROM used u JOIN pg_class c ON c.oid = u.oid,
+               LATERAL (SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = c.oid AND c.relkind = 'p' AND NOT i.inhdetachpending
+                        UNION ALL
+                        SELECT d.refobjid FROM pg_rewrite w
+                          JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+                         WHERE w.ev_class = c.oid AND c.relkind = 'v' AND d.refclassid = 'pg_class'::regclass
+                           AND d.refobjid >= 16384) n (oid))
+    SELECT u.name, u.oid FROM used u
+$$;
+
+/* Locks relations and their schemas with ACCESS SHARE. Fails if the current role may not read a table or a sequence of these; views
+   that it may not read are left out. LOCK TABLE would take names, which can have become those of others when the lock is there. */
 CREATE FUNCTION bench_internal.lock_relations(relations oid[]) RETURNS void
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'lock_relations_wrapper';
 
@@ -1999,7 +2022,7 @@ BEGIN
         RAISE 'copying "%" would use % by its name', found.name, found.object USING ERRCODE = 'insufficient_privilege',
             DETAIL = format('%s could give this name another meaning, which would have your rights.',
                             coalesce('Role ' || quote_ident(found.role), 'Every role')),
-            HINT = 'Revoke the privilege CREATE on the schema, and change the owners of the functions and operators.';
+            HINT = 'Revoke the privilege CREATE on the schema, change the owners of the functions and operators, and wait for the end of transactions in progress.';
     END IF;
 END
 $$;
@@ -2085,7 +2108,8 @@ DECLARE
     relations oid[];
     locked oid[] := '{}';
     sequences oid[];
-    indexes oid[];
+    indexes jsonb;
+    partitions text[];
     foreign_keys text[];
     filled oid[];
     copies oid[];
@@ -2123,25 +2147,10 @@ BEGIN
             DETAIL = format('It has %s bytes, and may have %s.', octet_length(copy_tables.schema), current_setting('max_identifier_length'));
     END IF;
 
-    -- What the workload uses, partitions, and what views read. All of it can be changed, renamed and dropped until it is locked,
-    -- so it is looked for again.
+    -- All of it can be changed, renamed and dropped until it is locked, so it is looked for again.
     LOOP
-        WITH RECURSIVE used (name, oid) AS (
-            SELECT t.name, to_regclass(t.name)::oid
-              FROM (SELECT format('%I.%I', c.table_schema, c.table_name) AS name FROM bench.captured_tables c
-                     WHERE c.owner = quote_ident(current_user)::regrole AND c.workload = copy_tables.workload) t
-            UNION
-            SELECT t::regclass::text, c.oid FROM unnest(copy_tables.tables) t LEFT JOIN pg_class c ON c.oid = t
-            UNION
-            SELECT n.oid::regclass::text, n.oid
-              FROM used u JOIN pg_class c ON c.oid = u.oid,
-                   LATERAL (SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = c.oid AND c.relkind = 'p' AND NOT i.inhdetachpending
-                            UNION ALL
-                            SELECT d.refobjid FROM pg_rewrite w
-                              JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
-                             WHERE w.ev_class = c.oid AND c.relkind = 'v' AND d.refclassid = 'pg_class'::regclass
-                               AND d.refobjid >= 16384) n (oid))
-        SELECT array_agg(DISTINCT u.oid), array_agg(u.name) FILTER (WHERE u.oid IS NULL) INTO relations, kept FROM used u;
+        SELECT array_agg(DISTINCT u.oid), array_agg(u.name) FILTER (WHERE u.oid IS NULL) INTO relations, kept
+          FROM bench_internal.used_relations(copy_tables.workload, copy_tables.tables) u;
         IF kept <> '{}' THEN
             RAISE 'table % of workload "%" does not exist', kept[1], copy_tables.workload USING ERRCODE = 'undefined_table';
         ELSIF relations IS NULL THEN
@@ -2256,14 +2265,41 @@ BEGIN
         EXECUTE found.sql;
     END LOOP;
 
-    -- What comes later, as an index or a foreign key, may not hold for the rows.
-    indexes := ARRAY(SELECT x.indexrelid FROM pg_index x WHERE x.indrelid = ANY (relations) AND x.indisvalid);
+    -- What is made after the rows, as it is now: what comes meanwhile, such as an index, may not hold for them.
+    SELECT jsonb_object_agg(k.relation, k.statements) INTO indexes
+      FROM (SELECT x.indrelid, jsonb_agg(CASE WHEN n.oid IS NOT NULL
+                        THEN format('ALTER TABLE %s.%I ADD CONSTRAINT %I %s', new_schema, c.relname, n.conname,
+                                    CASE n.contype WHEN 'x' THEN pg_get_constraintdef(n.oid)
+                                                   -- The server leaves storage parameters out.
+                                                   ELSE concat(regexp_replace(pg_get_constraintdef(n.oid), ' DEFERRABLE( INITIALLY DEFERRED)?$', ''),
+                                                               ' WITH (' || bench_internal.options_clause(i.reloptions) || ')',
+                                                               substring(pg_get_constraintdef(n.oid)
+                                                                         FROM '( DEFERRABLE( INITIALLY DEFERRED)?)$')) END)
+                        -- The server writes the names of the index and of its table in front.
+                        ELSE format('CREATE %sINDEX %I ON %s.%I', is_unique, i.relname, new_schema, c.relname)
+                             || CASE WHEN starts_with(definition, prefix || ' USING ')
+                                     THEN substr(definition, 1 + length(prefix)) END END ORDER BY i.relname)
+              FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class c ON c.oid = x.indrelid
+              LEFT JOIN pg_constraint n ON n.conindid = i.oid AND n.conrelid = c.oid AND n.contype IN ('p', 'u', 'x'),
+                   LATERAL (SELECT CASE WHEN x.indisunique THEN 'UNIQUE ' END) u (is_unique),
+                   LATERAL (SELECT pg_get_indexdef(i.oid),
+                                   format('CREATE %sINDEX %I ON %s%s', is_unique, i.relname,
+                                          CASE i.relkind WHEN 'I' THEN 'ONLY ' END, x.indrelid::regclass) OFFSET 0) d (definition, prefix)
+             WHERE c.oid = ANY (relations) AND x.indisvalid GROUP BY x.indrelid) k (relation, statements);
+    partitions := ARRAY(
+        SELECT format('ALTER TABLE %s.%I ATTACH PARTITION %s.%I %s', new_schema, p.relname, new_schema, c.relname,
+                      pg_get_expr(c.relpartbound, c.oid))
+          FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid AND c.relispartition JOIN pg_class p ON p.oid = i.inhparent
+         WHERE c.oid = ANY (relations) AND p.oid = ANY (relations) AND c.relkind <> 'f' AND NOT i.inhdetachpending);
     foreign_keys := ARRAY(
         SELECT format('ALTER TABLE %s.%I ADD CONSTRAINT %I %s', new_schema, c.relname, n.conname,
                       replace(pg_get_constraintdef(n.oid), ' REFERENCES ' || n.confrelid::regclass || '(',
                               format(' REFERENCES %s.%I(', new_schema, r.relname)))
           FROM pg_constraint n JOIN pg_class c ON c.oid = n.conrelid JOIN pg_class r ON r.oid = n.confrelid
          WHERE n.contype = 'f' AND n.conparentid = 0 AND c.oid = ANY (relations) AND r.oid = ANY (relations));
+    IF EXISTS (SELECT u.oid FROM bench_internal.used_relations(copy_tables.workload, copy_tables.tables) u EXCEPT SELECT unnest(relations)) THEN
+        RAISE 'tables were renamed, or partitions attached, while they were copied' USING ERRCODE = 'serialization_failure', HINT = 'Call it again.';
+    END IF;
 
     -- The rows of all tables are of one moment. Values of sequences are at least those of the rows, so they come later.
     SELECT array_agg(c.oid), array_agg(format('%s.%I', new_schema, c.relname)::regclass::oid),
@@ -2295,28 +2331,9 @@ BEGIN
          WHERE c.oid = ANY (relations) AND c.relkind IN ('r', 'p') ORDER BY c.relkind, c.relname
     LOOP
         begun := clock_timestamp();
-        FOR part IN
-            SELECT CASE WHEN n.oid IS NOT NULL
-                        THEN format('ALTER TABLE %s.%I ADD CONSTRAINT %I %s', new_schema, found.relname, n.conname,
-                                    CASE n.contype WHEN 'x' THEN pg_get_constraintdef(n.oid)
-                                                   -- The server leaves storage parameters out.
-                                                   ELSE concat(regexp_replace(pg_get_constraintdef(n.oid), ' DEFERRABLE( INITIALLY DEFERRED)?$', ''),
-                                                               ' WITH (' || bench_internal.options_clause(i.reloptions) || ')',
-                                                               substring(pg_get_constraintdef(n.oid)
-                                                                         FROM '( DEFERRABLE( INITIALLY DEFERRED)?)$')) END)
-                        -- The server writes the names of the index and of its table in front.
-                        ELSE format('CREATE %sINDEX %I ON %s.%I', is_unique, i.relname, new_schema, found.relname)
-                             || CASE WHEN starts_with(definition, prefix || ' USING ')
-                                     THEN substr(definition, 1 + length(prefix)) END END AS sql
-              FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
-              LEFT JOIN pg_constraint n ON n.conindid = i.oid AND n.conrelid = found.oid AND n.contype IN ('p', 'u', 'x'),
-                   LATERAL (SELECT CASE WHEN x.indisunique THEN 'UNIQUE ' END) u (is_unique),
-                   LATERAL (SELECT pg_get_indexdef(i.oid),
-                                   format('CREATE %sINDEX %I ON %s%s', is_unique, i.relname,
-                                          CASE i.relkind WHEN 'I' THEN 'ONLY ' END, x.indrelid::regclass) OFFSET 0) d (definition, prefix)
-             WHERE x.indrelid = found.oid AND i.oid = ANY (indexes) ORDER BY i.relname
+        FOR definition IN SELECT jsonb_array_elements_text(indexes -> found.oid::text)
         LOOP
-            EXECUTE part.sql;
+            EXECUTE definition;
         END LOOP;
         IF found.relkind = 'r' THEN
             IF NOT found.is_part THEN
@@ -2326,13 +2343,9 @@ BEGIN
                                                   'seconds', coalesce(seconds[found.place], 0) + extract(epoch FROM clock_timestamp() - begun));
         END IF;
     END LOOP;
-    FOR found IN
-        SELECT format('ALTER TABLE %s.%I ATTACH PARTITION %s.%I %s', new_schema, p.relname, new_schema, c.relname,
-                      pg_get_expr(c.relpartbound, c.oid)) AS sql
-          FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid AND c.relispartition JOIN pg_class p ON p.oid = i.inhparent
-         WHERE c.oid = ANY (relations) AND p.oid = ANY (relations) AND c.relkind <> 'f' AND NOT i.inhdetachpending
+    FOREACH definition IN ARRAY partitions
     LOOP
-        EXECUTE found.sql;
+        EXECUTE definition;
     END LOOP;
     FOR found IN
         SELECT format('ANALYZE %s.%I', new_schema, c.relname) AS sql FROM pg_class c

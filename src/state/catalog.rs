@@ -101,17 +101,22 @@ fn may(table: pg_sys::Oid, privilege: u32) -> bool {
     checked == pg_sys::AclResult::ACLCHECK_OK
 }
 
-/// Locks a relation with ACCESS SHARE until the end of the transaction, as `LOCK TABLE` does with its name, and its schema. Raises
-/// an error if there is none, and if the current role may not read it.
+/// Locks a relation and its schema with ACCESS SHARE until the end of the transaction, as `LOCK TABLE` does with the relation of
+/// a name. Raises an error if it is a table or a sequence that the current role may not read; leaves out what else it may not.
 pub fn lock_readable(_: InTransaction, relation: pg_sys::Oid) {
-    // SAFETY: in a transaction. A relation that is dropped meanwhile has neither kind nor name, and its lock is on a number.
+    // SAFETY: in a transaction. A relation that has been dropped has neither kind nor schema, and its lock is on a number.
     unsafe {
-        if !may(relation, pg_sys::ACL_SELECT) {
-            pg_sys::aclcheck_error(
-                pg_sys::AclResult::ACLCHECK_NO_PRIV,
-                pg_sys::get_relkind_objtype(pg_sys::get_rel_relkind(relation)),
-                pg_sys::get_rel_name(relation),
-            );
+        let kind = pg_sys::get_rel_relkind(relation);
+        let exists = kind != 0;
+        if exists && !may(relation, pg_sys::ACL_SELECT) {
+            if matches!(kind as u8, b'r' | b'p' | b'S') {
+                pg_sys::aclcheck_error(
+                    pg_sys::AclResult::ACLCHECK_NO_PRIV,
+                    pg_sys::get_relkind_objtype(kind),
+                    pg_sys::get_rel_name(relation),
+                );
+            }
+            return;
         }
         let mode = pg_sys::AccessShareLock as i32;
         pg_sys::LockRelationOid(relation, mode);

@@ -424,6 +424,19 @@ is(as($super, <<'SQL'), "nextval('far_copy.\"b\\s''x_id_seq\"'::regclass)|FROM f
 SELECT column_default, substring(pg_get_viewdef('far_copy.outside'::regclass) FROM 'FROM.*'), substring(pg_get_viewdef('far_copy.inside'::regclass) FROM 'FROM.*')
   FROM information_schema.columns WHERE table_schema = 'far_copy' AND table_name = E'b\\s\'x';
 SQL
+# A view may read what the role may not: another view, and a type.
+is(as($super, <<'SQL'), '', 'set up');
+CREATE TYPE used.duo AS (a int, b int);
+GRANT USAGE ON SCHEMA used TO app;
+CREATE TABLE app.of_duo (id int, p used.duo);
+ALTER TABLE app.of_duo OWNER TO app;
+CREATE VIEW used.inner_pairs AS SELECT id, (p).b FROM app.of_duo;
+CREATE VIEW used.outer_pairs AS SELECT * FROM used.inner_pairs;
+GRANT SELECT ON used.outer_pairs TO app;
+CREATE TABLE used.unread (id int);
+SQL
+is((as('app', "SELECT string_agg(table_name, ' ' ORDER BY table_name) FROM bench.clone_tables('copied', 'pair_copy', '{used.outer_pairs}')"))[0], 'items of_duo', 'a view of a view');
+like(as('app', "SELECT FROM bench.clone_tables('copied', 'unread_copy', '{used.unread}')"), qr/ERROR:  42501: permission denied for table unread\n/, 'not a table that one may not read');
 # Nor do they lead a session back that has become their owner.
 as('app', <<'SQL');
 SET client_min_messages = error;
