@@ -2062,7 +2062,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT d.refobjid FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
-     WHERE w.ev_class = $1 AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> $1
+     WHERE w.ev_class = $1 AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> $1 AND d.refobjid >= 16384
 $$;
 
 /* OIDs of the functions and operators of a view, in the order of its tree. Of those of pg_catalog, there are no dependencies. */
@@ -2088,6 +2088,33 @@ AS $$
     SELECT string_agg(prefix || quote_ident(split_part(o, '=', 1)) || ' = '
                       || quote_literal(substr(o, strpos(o, '=') + 1)), ', ')
       FROM unnest(options) o
+$$;
+
+/* The statements that make the keys and indexes of a table for its copy in a schema, whose name is quoted; null for one that is being
+   renamed. */
+CREATE FUNCTION bench_internal.index_statements(relation oid, schema text) RETURNS SETOF text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN n.oid IS NOT NULL
+                THEN format('ALTER TABLE %s.%I ADD CONSTRAINT %I %s', $2, c.relname, n.conname,
+                            CASE n.contype WHEN 'x' THEN pg_get_constraintdef(n.oid)
+                                           -- The server leaves storage parameters out.
+                                           ELSE concat(regexp_replace(pg_get_constraintdef(n.oid), ' DEFERRABLE( INITIALLY DEFERRED)?$', ''),
+                                                       ' WITH (' || bench_internal.options_clause(i.reloptions) || ')',
+                                                       substring(pg_get_constraintdef(n.oid)
+                                                                 FROM '( DEFERRABLE( INITIALLY DEFERRED)?)$')) END)
+                -- The server writes the names of the index and of its table in front.
+                ELSE format('CREATE %sINDEX %I ON %s.%I', is_unique, i.relname, $2, c.relname)
+                     || CASE WHEN starts_with(definition, prefix || ' USING ')
+                             THEN substr(definition, 1 + length(prefix)) END END
+      FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class c ON c.oid = x.indrelid
+      LEFT JOIN pg_constraint n ON n.conindid = i.oid AND n.conrelid = c.oid AND n.contype IN ('p', 'u', 'x'),
+           LATERAL (SELECT CASE WHEN x.indisunique THEN 'UNIQUE ' END) u (is_unique),
+           LATERAL (SELECT pg_get_indexdef(i.oid),
+                           format('CREATE %sINDEX %I ON %s%s', is_unique, i.relname,
+                                  CASE i.relkind WHEN 'I' THEN 'ONLY ' END, x.indrelid::regclass) OFFSET 0) d (definition, prefix)
+     WHERE c.oid = $1 AND x.indisvalid ORDER BY i.relname
 $$;
 
 /* bench.clone_tables, which executes it in a security-restricted operation; its rows as a JSON array. */
@@ -2123,6 +2150,7 @@ DECLARE
     kept text[];
     -- As the server writes it, which never doubles backslashes.
     literal CONSTANT text := $l$'%s'::regclass$l$;
+    changed CONSTANT text := 'definitions have changed while tables were copied';
     copied json[] := '{}';
     -- Whether copies of a workload of the caller's are in the schema.
     has_copies boolean := EXISTS (SELECT FROM bench.workload_definitions w
@@ -2266,26 +2294,8 @@ BEGIN
     END LOOP;
 
     -- What is made after the rows, as it is now: what comes meanwhile, such as an index, may not hold for them.
-    SELECT jsonb_object_agg(k.relation, k.statements) INTO indexes
-      FROM (SELECT x.indrelid, jsonb_agg(CASE WHEN n.oid IS NOT NULL
-                        THEN format('ALTER TABLE %s.%I ADD CONSTRAINT %I %s', new_schema, c.relname, n.conname,
-                                    CASE n.contype WHEN 'x' THEN pg_get_constraintdef(n.oid)
-                                                   -- The server leaves storage parameters out.
-                                                   ELSE concat(regexp_replace(pg_get_constraintdef(n.oid), ' DEFERRABLE( INITIALLY DEFERRED)?$', ''),
-                                                               ' WITH (' || bench_internal.options_clause(i.reloptions) || ')',
-                                                               substring(pg_get_constraintdef(n.oid)
-                                                                         FROM '( DEFERRABLE( INITIALLY DEFERRED)?)$')) END)
-                        -- The server writes the names of the index and of its table in front.
-                        ELSE format('CREATE %sINDEX %I ON %s.%I', is_unique, i.relname, new_schema, c.relname)
-                             || CASE WHEN starts_with(definition, prefix || ' USING ')
-                                     THEN substr(definition, 1 + length(prefix)) END END ORDER BY i.relname)
-              FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class c ON c.oid = x.indrelid
-              LEFT JOIN pg_constraint n ON n.conindid = i.oid AND n.conrelid = c.oid AND n.contype IN ('p', 'u', 'x'),
-                   LATERAL (SELECT CASE WHEN x.indisunique THEN 'UNIQUE ' END) u (is_unique),
-                   LATERAL (SELECT pg_get_indexdef(i.oid),
-                                   format('CREATE %sINDEX %I ON %s%s', is_unique, i.relname,
-                                          CASE i.relkind WHEN 'I' THEN 'ONLY ' END, x.indrelid::regclass) OFFSET 0) d (definition, prefix)
-             WHERE c.oid = ANY (relations) AND x.indisvalid GROUP BY x.indrelid) k (relation, statements);
+    SELECT jsonb_object_agg(c.oid, to_jsonb(ARRAY(SELECT bench_internal.index_statements(c.oid, new_schema)))) INTO indexes
+      FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind IN ('r', 'p');
     partitions := ARRAY(
         SELECT format('ALTER TABLE %s.%I ATTACH PARTITION %s.%I %s', new_schema, p.relname, new_schema, c.relname,
                       pg_get_expr(c.relpartbound, c.oid))
@@ -2298,7 +2308,7 @@ BEGIN
           FROM pg_constraint n JOIN pg_class c ON c.oid = n.conrelid JOIN pg_class r ON r.oid = n.confrelid
          WHERE n.contype = 'f' AND n.conparentid = 0 AND c.oid = ANY (relations) AND r.oid = ANY (relations));
     IF EXISTS (SELECT u.oid FROM bench_internal.used_relations(copy_tables.workload, copy_tables.tables) u EXCEPT SELECT unnest(relations)) THEN
-        RAISE 'tables were renamed, or partitions attached, while they were copied' USING ERRCODE = 'serialization_failure', HINT = 'Call it again.';
+        RAISE '%', changed USING ERRCODE = 'serialization_failure', HINT = 'Call it again.';
     END IF;
 
     -- The rows of all tables are of one moment. Values of sequences are at least those of the rows, so they come later.
@@ -2333,6 +2343,10 @@ BEGIN
         begun := clock_timestamp();
         FOR definition IN SELECT jsonb_array_elements_text(indexes -> found.oid::text)
         LOOP
+            -- Functions and types that it names can have been renamed.
+            IF (definition IN (SELECT bench_internal.index_statements(found.oid, new_schema))) IS NOT TRUE THEN
+                RAISE '%', changed USING ERRCODE = 'serialization_failure', HINT = 'Call it again.';
+            END IF;
             EXECUTE definition;
         END LOOP;
         IF found.relkind = 'r' THEN
@@ -2361,6 +2375,9 @@ BEGIN
         EXECUTE definition;
     END LOOP;
 
+    IF EXISTS (SELECT unnest(relations) EXCEPT SELECT c.oid FROM pg_class c) THEN
+        RAISE '%', changed USING ERRCODE = 'serialization_failure', HINT = 'Call it again.';
+    END IF;
     -- Views find the copies where they would find the tables; those that are read come first.
     FOR found IN
         WITH RECURSIVE levels (view, level) AS (
@@ -2371,11 +2388,11 @@ BEGIN
               JOIN pg_rewrite w ON w.oid = d.objid AND w.ev_class = ANY (relations) AND w.ev_class <> l.view AND w.rulename = '_RETURN'
              -- The server lets views read each other in a circle, and refuses to execute them.
              WHERE l.level < cardinality(relations))
-        SELECT c.oid, c.oid::regclass AS name, c.relname, u.tables, coalesce(u.schemas || ', ', '') AS path,
+        SELECT c.oid, c.oid::regclass AS name, c.relname, coalesce(u.schemas || ', ', '') AS path,
                format('CREATE VIEW %s.%I%s AS ', new_schema, c.relname,
                       ' WITH (' || bench_internal.options_clause(c.reloptions) || ')') AS sql
           FROM pg_class c,
-               LATERAL (SELECT array_agg(t.oid) AS tables, string_agg(DISTINCT t.relnamespace::regnamespace::text, ', ') AS schemas
+               LATERAL (SELECT string_agg(DISTINCT t.relnamespace::regnamespace::text, ', ') AS schemas
                           FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
                           JOIN pg_class t ON d.refclassid = 'pg_class'::regclass AND t.oid = d.refobjid
                          WHERE w.ev_class = c.oid AND t.oid <> c.oid AND t.oid = ANY (relations) AND t.relkind IN ('r', 'p', 'v', 'S')) u
@@ -2388,11 +2405,12 @@ BEGIN
         PERFORM set_config('search_path', format('%s, %spg_temp', new_schema, found.path), true);
         EXECUTE definition;
         PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-        IF EXISTS (SELECT FROM bench_internal.view_relations(format('%s.%I', new_schema, found.relname)::regclass) r JOIN pg_class c ON c.oid = r
-                    WHERE c.relnamespace <> into_schema
-                      AND (r = ANY (found.tables) OR r NOT IN (SELECT bench_internal.view_relations(found.oid)))) THEN
+        SELECT c.oid::regclass AS name INTO part
+          FROM bench_internal.view_relations(format('%s.%I', new_schema, found.relname)::regclass) r JOIN pg_class c ON c.oid = r
+         WHERE c.relnamespace <> into_schema AND c.relkind IN ('r', 'p', 'v', 'S') LIMIT 1;
+        IF part.name IS NOT NULL THEN
             RAISE 'cannot copy view "%"', found.name USING ERRCODE = 'feature_not_supported',
-                DETAIL = 'Of the tables that it reads, one has the name of another one in a schema that it uses.';
+                DETAIL = format('Its copy would read "%s", which is not a copy.', part.name);
         ELSIF bench_internal.view_routines(found.oid) <> bench_internal.view_routines(format('%s.%I', new_schema, found.relname)::regclass) THEN
             RAISE 'cannot copy view "%"', found.name USING ERRCODE = 'feature_not_supported',
                 DETAIL = 'Its copy would call another function or operator than it does.';

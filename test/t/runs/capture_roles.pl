@@ -394,6 +394,20 @@ is(as($super, "SELECT nextval('moment_copy.m_second_id_seq'), nextval(pg_get_ser
 like(as($super, "SELECT * FROM bench_internal.execute_in_one_snapshot('{SELECT FROM public.seen}', '{public.seen}'::regclass[]::oid[])"),
 	qr/ERROR:  55000: relations have been renamed meanwhile: SELECT FROM public\.seen\n/, 'rows of other relations');
 like(as($super, "SELECT * FROM bench_internal.execute_in_one_snapshot('{COMMIT}', '{}')"), qr/ERROR:  0A000: /, 'transaction control');
+# What has a name that is no longer the same.
+is(as($super, <<'SQL'), '', 'set up');
+CREATE SCHEMA named;
+CREATE FUNCTION named.same(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+CREATE INDEX ON used.m_orphan (named.same(first));
+SQL
+$holder = start_sql($node, 'SELECT pg_advisory_lock(77), pg_sleep(600)', name => 'holder');
+wait_for($node, "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE application_name = 'holder'");
+$copying = start_sql($node, "SELECT FROM bench.clone_tables('super', 'late_copy', '{used.m_first,used.m_orphan}')", name => 'waiting');
+wait_for($node, "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE application_name = 'waiting'");
+is(as($super, 'ALTER FUNCTION named.same(int) RENAME TO other'), '', 'a function is renamed');
+as($super, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'holder'");
+finish_sql($holder);
+like((finish_sql($copying))[1], qr/ERROR:  40001: definitions have changed while tables were copied\n/, 'which is an error');
 foreach my $level ('REPEATABLE READ', 'SERIALIZABLE')
 {
 	like(as($super, "BEGIN ISOLATION LEVEL $level;\nSELECT FROM bench.clone_tables('super', 'late_copy')"), qr/ERROR:  25000: tables cannot be copied with isolation level $level\n/, $level);
