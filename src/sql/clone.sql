@@ -333,9 +333,11 @@ $$;
 /* The statements that make the keys and indexes of a table for its copy in a schema, whose name is quoted; null for one that is being
    renamed. */
 CREATE FUNCTION bench_internal.index_statements(relation oid, schema text) RETURNS SETOF text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+BEGIN
+    RETURN QUERY
     SELECT CASE WHEN n.oid IS NOT NULL
                 THEN format('ALTER TABLE %s.%I ADD CONSTRAINT %I %s', $2, c.relname, n.conname,
                             CASE n.contype WHEN 'x' THEN pg_get_constraintdef(n.oid)
@@ -354,7 +356,8 @@ AS $$
            LATERAL (SELECT pg_get_indexdef(i.oid),
                            format('CREATE %sINDEX %I ON %s%s', is_unique, i.relname,
                                   CASE i.relkind WHEN 'I' THEN 'ONLY ' END, x.indrelid::regclass) OFFSET 0) d (definition, prefix)
-     WHERE c.oid = $1 AND x.indisvalid ORDER BY i.relname
+     WHERE c.oid = $1 AND x.indisvalid ORDER BY i.relname;
+END
 $$;
 
 /* bench.clone_tables, which executes it in a security-restricted operation; its rows as a JSON array. */
