@@ -1990,31 +1990,35 @@ BEGIN
     used (relation, class, object) AS (
         SELECT w.relation, d.refclassid, d.refobjid FROM written w JOIN pg_depend d ON d.classid = w.class AND d.objid = w.object
          WHERE d.refobjid >= 16384),
-    objects (relation, class, object, schema, is_one_of_several) AS (
+    objects (relation, class, object, schema) AS (
         -- Those of search_path, while the view is made.
-        SELECT u.relation, 'pg_namespace'::regclass::oid, n.oid, n.oid, cardinality(u.schemas) > 1
-          FROM (SELECT u.relation, array_agg(DISTINCT c.relnamespace) AS schemas FROM used u JOIN pg_class c ON u.class = 'pg_class'::regclass AND c.oid = u.object
-                 WHERE c.oid = ANY (relations) AND c.oid <> u.relation GROUP BY u.relation) u
-          JOIN pg_namespace n ON n.oid = ANY (u.schemas)
+        SELECT DISTINCT u.relation, 'pg_namespace'::regclass::oid, c.relnamespace, c.relnamespace
+          FROM used u JOIN pg_class c ON u.class = 'pg_class'::regclass AND c.oid = u.object
+         WHERE c.oid = ANY (relations) AND c.oid <> u.relation
         UNION ALL
-        SELECT u.relation, u.class, p.oid, p.pronamespace, false
+        SELECT u.relation, u.class, p.oid, p.pronamespace
           FROM used u JOIN pg_proc p ON u.class = 'pg_proc'::regclass AND p.oid = u.object
         UNION ALL
-        SELECT u.relation, u.class, o.oid, o.oprnamespace, false
+        SELECT u.relation, u.class, o.oid, o.oprnamespace
           FROM used u JOIN pg_operator o ON u.class = 'pg_operator'::regclass AND o.oid = u.object)
     SELECT c.oid::regclass AS name, pg_describe_object(o.class, o.object, 0) AS object, w.rolname AS role
       INTO found
       FROM objects o JOIN pg_class c ON c.oid = o.relation,
            LATERAL (SELECT f FROM bench_internal.foreign_creators(o.schema, true) f
                     UNION
-                    -- What there is already of others with the same name; types can be renamed.
+                    -- What there is already of others with the same name.
                     SELECT p.proowner FROM pg_proc u JOIN pg_proc p ON p.pronamespace = u.pronamespace AND p.proname = u.proname
                      WHERE o.class = 'pg_proc'::regclass AND u.oid = o.object
                     UNION
                     SELECT p.oprowner FROM pg_operator u JOIN pg_operator p ON p.oprnamespace = u.oprnamespace AND p.oprname = u.oprname
                      WHERE o.class = 'pg_operator'::regclass AND u.oid = o.object
                     UNION
-                    SELECT t.typowner FROM pg_type t WHERE o.is_one_of_several AND t.typnamespace = o.object) r (oid)
+                    -- A call with one argument can be a cast to a type, which can be renamed without the privilege CREATE.
+                    SELECT t.typowner FROM pg_type t LEFT JOIN pg_class c ON c.oid = t.typrelid
+                     WHERE t.typnamespace = o.schema
+                       AND (o.class = 'pg_namespace'::regclass OR c.relkind = 'c'
+                            OR t.typrelid = 0 AND NOT EXISTS (SELECT FROM pg_type e WHERE e.typarray = t.oid)
+                            OR t.typname = (SELECT p.proname FROM pg_proc p WHERE o.class = 'pg_proc'::regclass AND p.oid = o.object))) r (oid)
       LEFT JOIN pg_roles w ON w.oid = r.oid
      WHERE r.oid NOT IN (SELECT bench_internal.trusted_roles())
      ORDER BY c.oid::regclass::text, 2, w.rolname LIMIT 1;
@@ -2022,7 +2026,7 @@ BEGIN
         RAISE 'copying "%" would use % by its name', found.name, found.object USING ERRCODE = 'insufficient_privilege',
             DETAIL = format('%s could give this name another meaning, which would have your rights.',
                             coalesce('Role ' || quote_ident(found.role), 'Every role')),
-            HINT = 'Revoke the privilege CREATE on the schema, change the owners of the functions and operators, and wait for the end of transactions in progress.';
+            HINT = 'Revoke the privilege CREATE on the schema, change the owners of what is in it, and wait for the end of transactions in progress.';
     END IF;
 END
 $$;
@@ -2062,7 +2066,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT d.refobjid FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
-     WHERE w.ev_class = $1 AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> $1 AND d.refobjid >= 16384
+     WHERE w.ev_class = $1 AND w.rulename = '_RETURN' AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> $1 AND d.refobjid >= 16384
 $$;
 
 /* OIDs of the functions and operators of a view, in the order of its tree. Of those of pg_catalog, there are no dependencies. */
@@ -2130,6 +2134,7 @@ SET datestyle = 'ISO, YMD'
 SET intervalstyle = postgres
 SET extra_float_digits = 1
 SET array_nulls = on
+SET quote_all_identifiers = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -2408,12 +2413,17 @@ BEGIN
         PERFORM set_config('search_path', format('%s, %spg_temp', new_schema, found.path), true);
         EXECUTE definition;
         PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-        SELECT c.oid::regclass AS name INTO part
-          FROM bench_internal.view_relations(format('%s.%I', new_schema, found.relname)::regclass) r JOIN pg_class c ON c.oid = r
-         WHERE c.relnamespace <> into_schema AND c.relkind IN ('r', 'p', 'v', 'S') LIMIT 1;
-        IF part.name IS NOT NULL THEN
+        WITH wanted (oid) AS (
+            SELECT CASE WHEN c.relkind IN ('r', 'p', 'v', 'S')
+                        THEN (SELECT k.oid FROM pg_class k WHERE c.oid = ANY (relations) AND k.relname = c.relname AND k.relnamespace = into_schema)
+                        ELSE c.oid END
+              FROM bench_internal.view_relations(found.oid) r JOIN pg_class c ON c.oid = r),
+        got (oid) AS (SELECT bench_internal.view_relations(format('%s.%I', new_schema, found.relname)::regclass))
+        SELECT EXISTS (SELECT w.oid FROM wanted w EXCEPT SELECT g.oid FROM got g)
+               OR EXISTS (SELECT g.oid FROM got g EXCEPT SELECT w.oid FROM wanted w) AS differ INTO part;
+        IF part.differ THEN
             RAISE 'cannot copy view "%"', found.name USING ERRCODE = 'feature_not_supported',
-                DETAIL = format('Its copy would read "%s", which is not a copy.', part.name);
+                DETAIL = 'Its copy would read other relations than the copies of those that it reads.';
         ELSIF bench_internal.view_routines(found.oid) <> bench_internal.view_routines(format('%s.%I', new_schema, found.relname)::regclass) THEN
             RAISE 'cannot copy view "%"', found.name USING ERRCODE = 'feature_not_supported',
                 DETAIL = 'Its copy would call another function or operator than it does.';

@@ -505,6 +505,23 @@ is(as($super, "SELECT string_agg(table_name, ' ') FROM bench.clone_tables('super
 as($super, 'GRANT CREATE ON SCHEMA once TO web; DROP INDEX once.by_other_lent_idx');
 like(as($super, "SELECT FROM bench.clone_tables('super', 'named_copy_2', '{once.of_both}')"),
 	qr/ERROR:  42501: copying "once\.of_both" would use schema once by its name\nDETAIL:  Role web could/, 'not if one may hide names of the other');
+is(as($super, <<'SQL'), '', 'set up');
+CREATE SCHEMA typed;
+GRANT USAGE, CREATE ON SCHEMA typed TO web;
+SET ROLE web;
+CREATE DOMAIN typed.harmless AS text;
+RESET ROLE;
+REVOKE CREATE ON SCHEMA typed FROM web;
+CREATE FUNCTION typed.norm(anyelement) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT lower($1::text)';
+CREATE TABLE typed.indexed (v text);
+CREATE INDEX ON typed.indexed (typed.norm(v));
+CREATE TABLE typed.plain (v text);
+CREATE VIEW typed.reads AS SELECT length(v) FROM typed.plain;
+SQL
+like(as($super, "SELECT FROM bench.clone_tables('super', 'named_copy_2', '{typed.$$_[0]}')"), qr/ERROR:  42501: copying "typed\.$$_[0]" would use $$_[1] by its name\nDETAIL:  Role web could/, "a type that could be renamed: $$_[0]")
+  foreach [ 'indexed', qr/function typed\.norm\(anyelement\)/ ], [ 'reads', 'schema typed' ];
+is(as($super, "SET quote_all_identifiers = on;\nSELECT string_agg(table_name, ' ' ORDER BY table_name) FROM bench.clone_tables('super', 'quoted_copy', '{public.by_default}');\nRESET quote_all_identifiers;\nSELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'quoted_copy.by_default'::regclass"),
+	"by_default shown\nlent((nextval('quoted_copy.numbers'::regclass))::text)", 'with names that are quoted always');
 # Schemas in which others may create something.
 as($super, 'ALTER DEFAULT PRIVILEGES GRANT CREATE ON SCHEMAS TO web');
 like(as($super, "SELECT FROM bench.clone_tables('super', 'by_default')"), qr/ERROR:  42501: other roles may create objects in schema "by_default"\n/, 'by default privileges');
