@@ -9,7 +9,7 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'set_clone_schema_wrap
 CREATE FUNCTION bench_internal.execute_restricted(query text) RETURNS text
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'execute_restricted_wrapper';
 
-/* What a captured workload uses, and other tables; partitions, and what views read. The OID is null if there is none. */
+/* Relations that a captured workload uses, and other tables; partitions, and what views read. The OID is null if there is none. */
 CREATE FUNCTION bench_internal.used_relations(workload text, tables oid[]) RETURNS TABLE (name text, oid oid)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -641,9 +641,8 @@ BEGIN
                       ' WITH (' || bench_internal.options_clause(c.reloptions) || ')') AS sql
           FROM pg_class c,
                LATERAL (SELECT string_agg(DISTINCT t.relnamespace::regnamespace::text, ', ') AS schemas
-                          FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
-                          JOIN pg_class t ON d.refclassid = 'pg_class'::regclass AND t.oid = d.refobjid
-                         WHERE w.ev_class = c.oid AND t.oid <> c.oid AND t.oid = ANY (relations) AND t.relkind IN ('r', 'p', 'v', 'S')) u
+                          FROM bench_internal.view_relations(c.oid) r JOIN pg_class t ON t.oid = r
+                         WHERE t.oid = ANY (relations) AND t.relkind IN ('r', 'p', 'v', 'S')) u
          WHERE c.oid = ANY (relations) AND c.relkind = 'v' ORDER BY (SELECT max(l.level) FROM levels l WHERE l.view = c.oid), c.oid
     LOOP
         PERFORM pg_catalog.set_config('search_path', found.path || 'pg_temp', true);

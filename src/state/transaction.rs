@@ -77,7 +77,7 @@ pub fn execute_in_snapshot(
             return Err(refused(statement));
         }
         // SAFETY: a plan of this connection.
-        if !unsafe { relations_of(plan) }.all(|relation| relations.contains(&relation)) {
+        if !unsafe { uses_only(plan, relations) } {
             return Err(Error::server(
                 Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("relations have been renamed meanwhile: {statement}"),
@@ -100,22 +100,20 @@ pub fn execute_in_snapshot(
     Spi::connect(|_| with_snapshot(now, || statements.iter().map(execute).collect()))
 }
 
-/// The relations that the statements of a plan use.
+/// Whether the statements of a plan use no other relations than these.
 ///
 /// # Safety
 /// A plan of the current connection to SPI.
-unsafe fn relations_of(plan: pg_sys::SPIPlanPtr) -> impl Iterator<Item = pg_sys::Oid> {
+unsafe fn uses_only(plan: pg_sys::SPIPlanPtr, relations: &[pg_sys::Oid]) -> bool {
     // SAFETY: the caller's promise; lists of sources, and of OIDs.
     unsafe {
-        let sources = pg_sys::SPI_plan_get_plan_sources(plan);
-        PgList::<pg_sys::CachedPlanSource>::from_pg(sources)
+        PgList::<pg_sys::CachedPlanSource>::from_pg(pg_sys::SPI_plan_get_plan_sources(plan))
             .iter_ptr()
-            .flat_map(|source| {
-                let relations = PgList::<pg_sys::Oid>::from_pg((*source).relationOids);
-                relations.iter_oid().collect::<Vec<_>>()
+            .all(|source| {
+                PgList::<pg_sys::Oid>::from_pg((*source).relationOids)
+                    .iter_oid()
+                    .all(|relation| relations.contains(&relation))
             })
-            .collect::<Vec<_>>()
-            .into_iter()
     }
 }
 

@@ -25,6 +25,23 @@ sub as
 
 my $super = $node->safe_psql('postgres', 'SELECT current_user');
 my $secret = 'pW9kq2Zx';
+
+# A session that holds the lock on which others wait, and its end.
+sub hold
+{
+	my $holder = start_sql($node, 'SELECT pg_advisory_lock(77), pg_sleep(600)', name => 'holder');
+	wait_for($node, "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE application_name = 'holder'");
+	return $holder;
+}
+
+sub release
+{
+	my ($holder) = @_;
+	as($super, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'holder'");
+	finish_sql($holder);
+	return;
+}
+
 is((as($super, <<"SQL"))[1], '', 'set up');
 CREATE EXTENSION pg_stat_statements;
 CREATE ROLE app LOGIN PASSWORD '$secret';
@@ -334,8 +351,7 @@ CREATE TABLE app.with_policy (a int);
 ALTER TABLE app.waits OWNER TO app;
 ALTER TABLE app.with_policy OWNER TO app;
 SQL
-my $holder = start_sql($node, 'SELECT pg_advisory_lock(77), pg_sleep(600)', name => 'holder');
-wait_for($node, "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE application_name = 'holder'");
+my $holder = hold();
 my $blocker = start_sql($node, <<'SQL', name => 'blocker');
 BEGIN;
 LOCK public.shown, app.waits IN ACCESS EXCLUSIVE MODE;
@@ -356,9 +372,9 @@ as($super, <<'SQL');
 ALTER TABLE used.late ADD CHECK (app.told(a::text) IS NOT NULL);
 ALTER TABLE used.grows ATTACH PARTITION used.part FOR VALUES IN (1);
 ALTER TABLE app.with_policy ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
-SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'holder';
 SQL
-finish_sql($_) foreach $holder, $blocker;
+release($holder);
+finish_sql($blocker);
 like(join('', finish_sql($$_[4])), $$_[3], "changes: $$_[0]") foreach @waiting;
 is(as($super, 'DROP TABLE public.shown; ALTER TABLE public.shown_before RENAME TO shown'), '', 'names as before');
 
@@ -377,8 +393,7 @@ CREATE TABLE used.m_second (id serial PRIMARY KEY, first int REFERENCES used.m_f
 INSERT INTO used.m_first DEFAULT VALUES;
 INSERT INTO used.m_second (first) VALUES (1);
 SQL
-$holder = start_sql($node, 'SELECT pg_advisory_lock(77), pg_sleep(600)', name => 'holder');
-wait_for($node, "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE application_name = 'holder'");
+$holder = hold();
 my $copying = start_sql($node, "SELECT table_name, rows FROM bench.clone_tables('super', 'moment_copy', '{used.m_first,used.m_second,used.m_none,used.m_generated,used.m_orphan}') ORDER BY 1", name => 'waiting');
 wait_for($node, "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE application_name = 'waiting'");
 is(as($super, <<'SQL'), '', 'rows and keys that come meanwhile');
@@ -387,8 +402,7 @@ DELETE FROM used.m_orphan;
 ALTER TABLE used.m_orphan ADD FOREIGN KEY (first) REFERENCES used.m_first;
 CREATE UNIQUE INDEX ON used.m_orphan (first);
 SQL
-as($super, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'holder'");
-finish_sql($holder);
+release($holder);
 like((finish_sql($copying))[0], qr/^m_first\|1\nm_generated\|1\nm_none\|1\nm_orphan\|2\nm_second\|1\nshown\|20$/, 'are not copied');
 is(as($super, "SELECT nextval('moment_copy.m_second_id_seq'), nextval(pg_get_serial_sequence('moment_copy.m_first', 'id'))"), '4|2', 'and sequences go on behind them');
 like(as($super, "SELECT * FROM bench_internal.execute_in_one_snapshot('{SELECT FROM public.seen}', '{public.seen}'::regclass[]::oid[])"),
@@ -400,13 +414,11 @@ CREATE SCHEMA named;
 CREATE FUNCTION named.same(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1';
 CREATE INDEX ON used.m_orphan (named.same(first));
 SQL
-$holder = start_sql($node, 'SELECT pg_advisory_lock(77), pg_sleep(600)', name => 'holder');
-wait_for($node, "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE application_name = 'holder'");
+$holder = hold();
 $copying = start_sql($node, "SELECT FROM bench.clone_tables('super', 'late_copy', '{used.m_first,used.m_orphan}')", name => 'waiting');
 wait_for($node, "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE application_name = 'waiting'");
 is(as($super, 'ALTER FUNCTION named.same(int) RENAME TO other'), '', 'a function is renamed');
-as($super, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'holder'");
-finish_sql($holder);
+release($holder);
 like((finish_sql($copying))[1], qr/ERROR:  40001: definitions have changed while tables were copied\n/, 'which is an error');
 foreach my $level ('REPEATABLE READ', 'SERIALIZABLE')
 {
