@@ -62,7 +62,8 @@ AS $$
      WHERE n.oid = $1 AND r.oid NOT IN (SELECT bench_internal.trusted_roles())
 $$;
 
-/* Fails if roles that are not trusted own a schema with copies or something in it, or may create objects there. */
+/* Fails if roles that are not trusted own a schema with copies or something in it, the functions of triggers included, or may create
+   objects there. */
 CREATE FUNCTION bench_internal.refuse_foreign_schema(schema oid) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -84,7 +85,10 @@ BEGIN
             UNION ALL
             SELECT 'pg_operator'::regclass, o.oid, o.oprowner FROM pg_operator o WHERE o.oprnamespace = $1
             UNION ALL
-            SELECT 'pg_type'::regclass, t.oid, t.typowner FROM pg_type t WHERE t.typnamespace = $1) o (class, oid, owner)
+            SELECT 'pg_type'::regclass, t.oid, t.typowner FROM pg_type t WHERE t.typnamespace = $1
+            UNION ALL
+            SELECT 'pg_trigger'::regclass, t.oid, p.proowner
+              FROM pg_class c JOIN pg_trigger t ON t.tgrelid = c.oid JOIN pg_proc p ON p.oid = t.tgfoid WHERE c.relnamespace = $1) o (class, oid, owner)
      WHERE o.owner <> ALL (trusted) ORDER BY 1 LIMIT 1;
     IF found.object IS NOT NULL THEN
         RAISE 'must be owner of %', found.object
@@ -253,12 +257,15 @@ BEGIN
                     SELECT p.oprowner FROM pg_operator u JOIN pg_operator p ON p.oprnamespace = u.oprnamespace AND p.oprname = u.oprname
                      WHERE o.class = 'pg_operator'::regclass AND u.oid = o.object
                     UNION
-                    -- A call with one argument can be a cast to a type, which can be renamed without the privilege CREATE.
-                    SELECT t.typowner FROM pg_type t LEFT JOIN pg_class c ON c.oid = t.typrelid
+                    -- A call with one argument can be a cast to a type. Domains and the like can be renamed without the privilege
+                    -- CREATE, and composite types, the names of whose arrays follow. Row types are renamed with their tables.
+                    SELECT t.typowner
+                      FROM pg_type t LEFT JOIN pg_class c ON c.oid = t.typrelid
+                      LEFT JOIN pg_proc p ON o.class = 'pg_proc'::regclass AND p.oid = o.object
                      WHERE t.typnamespace = o.schema
-                       AND (o.class = 'pg_namespace'::regclass OR c.relkind = 'c'
-                            OR t.typrelid = 0 AND NOT EXISTS (SELECT FROM pg_type e WHERE e.typarray = t.oid)
-                            OR t.typname = (SELECT p.proname FROM pg_proc p WHERE o.class = 'pg_proc'::regclass AND p.oid = o.object))) r (oid)
+                       AND (o.class = 'pg_namespace'::regclass OR 1 BETWEEN p.pronargs - p.pronargdefaults AND p.pronargs)
+                       AND (c.relkind = 'c' OR t.typrelid = 0 AND NOT EXISTS (SELECT FROM pg_type e WHERE e.typarray = t.oid)
+                            OR t.typname = p.proname)) r (oid)
       LEFT JOIN pg_roles w ON w.oid = r.oid
      WHERE r.oid NOT IN (SELECT bench_internal.trusted_roles())
      ORDER BY c.oid::regclass::text, 2, w.rolname LIMIT 1;
@@ -271,7 +278,7 @@ BEGIN
 END
 $$;
 
-/* Fails if one of the relations cannot be copied. */
+/* Fails if one of the relations, sequences included, cannot be copied. */
 CREATE FUNCTION bench_internal.refuse_unsupported(relations oid[]) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -280,21 +287,29 @@ DECLARE
     found record;
 BEGIN
     FOR found IN
-        SELECT c.oid::regclass AS name, CASE c.relkind WHEN 'S' THEN 'sequence' WHEN 'v' THEN 'view' ELSE 'table' END AS kind, c.relrowsecurity AS has_policies, c.relpersistence = 't' AS is_temporary,
-               c.relnamespace = 'pg_catalog'::regnamespace AS is_catalog
-          FROM pg_class c
+        SELECT c.oid::regclass AS name, c.relrowsecurity AS has_policies, c.relpersistence = 't' AS is_temporary,
+               CASE WHEN c.relkind = 'S' THEN 'sequence' WHEN c.relkind = 'v' THEN 'view' WHEN c.relkind IN ('i', 'I') THEN 'index'
+                    ELSE 'table' END AS kind,
+               c.relnamespace = 'pg_catalog'::regnamespace AS is_catalog, i.of_column
+          FROM pg_class c,
+               LATERAL (SELECT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
+                                          AND d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY (relations) AND d.deptype = 'i')
+                               AND c.relkind = 'S') i (of_column)
          WHERE c.oid = ANY (relations)
-           AND (c.relrowsecurity OR c.relpersistence = 't' OR c.relnamespace = 'pg_catalog'::regnamespace
+           AND (c.relrowsecurity OR c.relpersistence = 't' OR c.relnamespace = 'pg_catalog'::regnamespace OR c.relkind IN ('i', 'I') OR i.of_column
                 OR c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid))
     LOOP
         RAISE 'cannot copy % "%" %', found.kind, found.name,
               CASE WHEN found.is_catalog THEN 'because it is a system catalog'
                    WHEN found.is_temporary THEN 'because it is temporary'
                    WHEN found.has_policies THEN 'with row-level security'
+                   WHEN found.kind = 'index' THEN 'without its table'
+                   WHEN found.of_column THEN 'of an identity column, which something else uses'
                    ELSE 'with tables that inherit from it' END
             USING ERRCODE = 'feature_not_supported',
             HINT = CASE WHEN found.is_catalog THEN 'Statements read it where it is.'
                         WHEN found.is_temporary THEN 'Sessions of runs cannot use it either.'
+                        WHEN found.kind = 'index' THEN 'Indexes are copied with their tables.'
                         ELSE 'With allow_writes => true, runs change the tables themselves.' END;
     END LOOP;
 END
@@ -669,6 +684,15 @@ BEGIN
         END IF;
     END LOOP;
 
+    -- By default privileges, others may have those that make writes call their functions.
+    FOR found IN
+        SELECT DISTINCT CASE e.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(e.grantee)) END AS role
+          FROM pg_class c, aclexplode(c.relacl) e
+         WHERE c.relnamespace = into_schema AND e.privilege_type IN ('TRIGGER', 'REFERENCES') AND e.grantee NOT IN (SELECT bench_internal.trusted_roles())
+    LOOP
+        EXECUTE format('REVOKE TRIGGER, REFERENCES ON ALL TABLES IN SCHEMA %s FROM %s', new_schema, found.role);
+    END LOOP;
+
     -- What has no copy.
     FOR found IN
         SELECT k.kind, string_agg(k.name, ', ' ORDER BY k.name) AS names
@@ -682,7 +706,11 @@ BEGIN
                  WHERE n.contype = 'f' AND n.conparentid = 0
                    AND (n.conrelid = ANY (relations)) <> (n.confrelid = ANY (relations))
                 UNION ALL
-                SELECT 4, CASE c.relkind WHEN 'm' THEN 'materialized views' ELSE 'foreign tables' END, c.oid::regclass::text
+                SELECT 4, 'defaults of views', format('%I of %s', a.attname, a.attrelid::regclass)
+                  FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum JOIN pg_class c ON c.oid = a.attrelid
+                 WHERE c.oid = ANY (relations) AND c.relkind = 'v'
+                UNION ALL
+                SELECT 5, CASE c.relkind WHEN 'm' THEN 'materialized views' ELSE 'foreign tables' END, c.oid::regclass::text
                   FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind IN ('m', 'f')) k (place, kind, name)
          GROUP BY k.place, k.kind ORDER BY k.place, k.kind
     LOOP

@@ -532,6 +532,25 @@ CREATE VIEW typed.reads AS SELECT length(v) FROM typed.plain;
 SQL
 like(as($super, "SELECT FROM bench.clone_tables('super', 'named_copy_2', '{typed.$$_[0]}')"), qr/ERROR:  42501: copying "typed\.$$_[0]" would use $$_[1] by its name\nDETAIL:  Role web could/, "a type that could be renamed: $$_[0]")
   foreach [ 'indexed', qr/function typed\.norm\(anyelement\)/ ], [ 'reads', 'schema typed' ];
+is(as($super, <<'SQL'), '', 'set up');
+CREATE FUNCTION typed.alike(text, text) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT $1 = $2';
+CREATE OPERATOR typed.=== (LEFTARG = text, RIGHTARG = text, FUNCTION = typed.alike);
+CREATE TABLE typed.alike (v text);
+CREATE INDEX ON typed.alike (typed.alike(v, 'x')) WHERE v OPERATOR(typed.===) 'y';
+CREATE SCHEMA mixed;
+CREATE TABLE mixed.of_web (v text);
+ALTER TABLE mixed.of_web OWNER TO web;
+CREATE TABLE mixed.counted (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, v text);
+CREATE VIEW mixed.reads AS SELECT length(v) AS l, v FROM mixed.counted;
+ALTER VIEW mixed.reads ALTER v SET DEFAULT 'x';
+CREATE TABLE mixed.counted_with (id int DEFAULT nextval('mixed.counted_id_seq'));
+SQL
+($stdout, $stderr) = as($super, "SET client_min_messages = notice;\nSELECT string_agg(table_name, ' ' ORDER BY table_name) FROM bench.clone_tables('super', 'mixed_copy', '{typed.alike,mixed.reads}')");
+is($stdout, 'alike counted shown', 'calls that cannot be casts, and a view beside a table of another role');
+like($stderr, qr/NOTICE:  .*not copied: defaults of views v of mixed\.reads\n/, '  a default that the copy does not have');
+like(as($super, "SELECT FROM bench.clone_tables('super', 'named_copy_2', '{$$_[0]}')"), qr/ERROR:  0A000: cannot copy $$_[1]\n/, "$$_[0]")
+  foreach [ 'mixed.counted,mixed.counted_with', qr/sequence "mixed\.counted_id_seq" of an identity column, which something else uses/ ],
+  [ 'mixed.counted_pkey', qr/index "mixed\.counted_pkey" without its table/ ];
 is(as($super, "SET quote_all_identifiers = on;\nSELECT string_agg(table_name, ' ' ORDER BY table_name) FROM bench.clone_tables('super', 'quoted_copy', '{public.by_default}');\nRESET quote_all_identifiers;\nSELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'quoted_copy.by_default'::regclass"),
 	"by_default shown\nlent((nextval('quoted_copy.numbers'::regclass))::text)", 'with names that are quoted always');
 # Schemas in which others may create something.
@@ -547,6 +566,17 @@ as($super, 'DROP SCHEMA with_web_copy CASCADE; CREATE SCHEMA with_web_copy AUTHO
 like(as($super, $execute), qr/ERROR:  42501: other roles may create objects in schema "with_web_copy"\n/, '  but not in a schema of another role');
 as($super, 'ALTER SCHEMA with_web_copy OWNER TO CURRENT_USER; CREATE TABLE with_web_copy.shown (LIKE public.shown); ALTER TABLE with_web_copy.shown OWNER TO web');
 like(as($super, $execute), qr/ERROR:  42501: must be owner of table with_web_copy\.shown\n/, '  nor with a table of another role');
+# Privileges on the copies with which others could have their functions called.
+as($super, 'DROP SCHEMA with_web_copy CASCADE; ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO web, PUBLIC; CREATE SCHEMA with_web_copy; GRANT USAGE ON SCHEMA with_web_copy TO web');
+is(as($super, "SELECT FROM bench.clone_tables('super', 'with_web_copy', '{public.plain_view}')"), '', 'copies, with default privileges');
+as($super, 'ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM web, PUBLIC');
+is(as($super, "SELECT string_agg(DISTINCT p, ' ') FROM pg_class c, unnest('{INSERT,REFERENCES,TRIGGER}'::text[]) p WHERE relnamespace = 'with_web_copy'::regnamespace AND relkind IN ('r', 'v') AND has_table_privilege('web', c.oid, p)"), 'INSERT', '  but for those');
+is((as($super, $execute))[0], 'finished', '  can be used');
+as($super, 'GRANT TRIGGER ON with_web_copy.shown TO web');
+is(as('web', "CREATE FUNCTION of_web.spy() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';\nCREATE TRIGGER spy BEFORE UPDATE ON with_web_copy.shown FOR EACH ROW EXECUTE FUNCTION of_web.spy()"), '', '  granted again');
+like(as($super, $execute), qr/ERROR:  42501: must be owner of trigger spy on table with_web_copy\.shown\n/, '  but not with a trigger of theirs');
+as($super, 'DROP FUNCTION of_web.spy CASCADE');
+is((as($super, $execute))[0], 'finished', '  without it again');
 like(as($super, "SELECT FROM bench.clone_tables('super', '\$user')"), qr/ERROR:  42939: unacceptable schema name "\$user"\n/, 'a name that stands for another schema');
 foreach my $schema ('of_web', 'with_web')
 {
