@@ -62,8 +62,7 @@ AS $$
      WHERE n.oid = $1 AND r.oid NOT IN (SELECT bench_internal.trusted_roles())
 $$;
 
-/* Fails if roles that are not trusted own a schema with copies or something in it, the functions of triggers included, or may create
-   objects there. */
+/* Fails if roles that are not trusted own a schema with copies or something in it, or may create objects there. */
 CREATE FUNCTION bench_internal.refuse_foreign_schema(schema oid) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -85,10 +84,7 @@ BEGIN
             UNION ALL
             SELECT 'pg_operator'::regclass, o.oid, o.oprowner FROM pg_operator o WHERE o.oprnamespace = $1
             UNION ALL
-            SELECT 'pg_type'::regclass, t.oid, t.typowner FROM pg_type t WHERE t.typnamespace = $1
-            UNION ALL
-            SELECT 'pg_trigger'::regclass, t.oid, p.proowner
-              FROM pg_class c JOIN pg_trigger t ON t.tgrelid = c.oid JOIN pg_proc p ON p.oid = t.tgfoid WHERE c.relnamespace = $1) o (class, oid, owner)
+            SELECT 'pg_type'::regclass, t.oid, t.typowner FROM pg_type t WHERE t.typnamespace = $1) o (class, oid, owner)
      WHERE o.owner <> ALL (trusted) ORDER BY 1 LIMIT 1;
     IF found.object IS NOT NULL THEN
         RAISE 'must be owner of %', found.object
@@ -258,14 +254,16 @@ BEGIN
                      WHERE o.class = 'pg_operator'::regclass AND u.oid = o.object
                     UNION
                     -- A call with one argument can be a cast to a type. Domains and the like can be renamed without the privilege
-                    -- CREATE, and composite types, the names of whose arrays follow. Row types are renamed with their tables.
+                    -- CREATE, and composite types, the names of whose arrays follow. Those of tables keep their names, but one of a
+                    -- function can be found before it, in another schema of search_path, too.
                     SELECT t.typowner
                       FROM pg_type t LEFT JOIN pg_class c ON c.oid = t.typrelid
                       LEFT JOIN pg_proc p ON o.class = 'pg_proc'::regclass AND p.oid = o.object
                      WHERE t.typnamespace = o.schema
                        AND (o.class = 'pg_namespace'::regclass OR 1 BETWEEN p.pronargs - p.pronargdefaults AND p.pronargs)
                        AND (c.relkind = 'c' OR t.typrelid = 0 AND NOT EXISTS (SELECT FROM pg_type e WHERE e.typarray = t.oid)
-                            OR t.typname = p.proname)) r (oid)
+                            OR t.typname IN (SELECT f.proname FROM used k JOIN pg_proc f ON k.class = 'pg_proc'::regclass AND f.oid = k.object
+                                              WHERE k.relation = o.relation))) r (oid)
       LEFT JOIN pg_roles w ON w.oid = r.oid
      WHERE r.oid NOT IN (SELECT bench_internal.trusted_roles())
      ORDER BY c.oid::regclass::text, 2, w.rolname LIMIT 1;
@@ -292,9 +290,11 @@ BEGIN
                     ELSE 'table' END AS kind,
                c.relnamespace = 'pg_catalog'::regnamespace AS is_catalog, i.of_column
           FROM pg_class c,
-               LATERAL (SELECT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
-                                          AND d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY (relations) AND d.deptype = 'i')
-                               AND c.relkind = 'S') i (of_column)
+               -- Copies of partitions have no identity columns.
+               LATERAL (SELECT c.relkind = 'S' AND EXISTS (
+                        SELECT FROM pg_depend d JOIN pg_class t ON t.oid = d.refobjid AND NOT t.relispartition
+                         WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_class'::regclass
+                           AND d.refobjid = ANY (relations) AND d.deptype = 'i')) i (of_column)
          WHERE c.oid = ANY (relations)
            AND (c.relrowsecurity OR c.relpersistence = 't' OR c.relnamespace = 'pg_catalog'::regnamespace OR c.relkind IN ('i', 'I') OR i.of_column
                 OR c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid))
@@ -304,12 +304,13 @@ BEGIN
                    WHEN found.is_temporary THEN 'because it is temporary'
                    WHEN found.has_policies THEN 'with row-level security'
                    WHEN found.kind = 'index' THEN 'without its table'
-                   WHEN found.of_column THEN 'of an identity column, which something else uses'
+                   WHEN found.of_column THEN 'because an identity column owns it'
                    ELSE 'with tables that inherit from it' END
             USING ERRCODE = 'feature_not_supported',
             HINT = CASE WHEN found.is_catalog THEN 'Statements read it where it is.'
                         WHEN found.is_temporary THEN 'Sessions of runs cannot use it either.'
                         WHEN found.kind = 'index' THEN 'Indexes are copied with their tables.'
+                        WHEN found.of_column THEN 'The copy of the column gets a sequence of its own, which nothing else can use.'
                         ELSE 'With allow_writes => true, runs change the tables themselves.' END;
     END LOOP;
 END
@@ -455,7 +456,8 @@ BEGIN
             SELECT d.refobjid FROM pg_attrdef a
               JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = a.oid AND d.refclassid = 'pg_class'::regclass
               JOIN pg_class c ON c.oid = d.refobjid AND c.relkind = 'S'
-             WHERE a.adrelid = ANY (relations)
+              JOIN pg_class t ON t.oid = a.adrelid AND t.relkind <> 'v'
+             WHERE t.oid = ANY (relations)
             UNION
             SELECT d.objid FROM pg_depend d JOIN pg_class c ON c.oid = d.objid AND c.relkind = 'S'
              WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'a'
