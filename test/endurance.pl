@@ -179,7 +179,7 @@ SQL
 
 if ($short_runs)
 {
-	my @options = ('duration => 0.1', 'transactions => 20', 'duration => 0.3, log => true, per_statement => true, profile => true');
+	my @options = ('duration => 0.1', 'transactions => 20', 'transactions => 200, log => true, per_statement => true, profile => true');
 	my $calls = join ";\n", map {
 		"SELECT state FROM bench.run(mode => '" . (qw(spi libpq)[ $_ % 2 ]) . "', clients => 2, $options[ $_ % @options ])"
 	} 1 .. $short_runs;
